@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from shunter.model.protocol.worker_messages import Ping
 from shunter.worker.process import keeper_watch
-from tests.services.worker_harness import is_running, open_harness
+from tests.services.worker_harness import PATIENCE_S, Harness, is_running, kill_marked, open_harness, wait_gone
 
 pytestmark = pytest.mark.services
 
@@ -90,3 +94,62 @@ async def test_a_worker_that_restarts_without_a_connection_counts_on(tmp_path: P
         await harness.restart()
         [lost] = await harness.until(lambda: harness.lost)
         assert "no contact with the manager" in lost.reason
+
+
+@asynccontextmanager
+async def _worker_process(home: Path, script: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A worker in a process of its own whose tasks run; it has contact until it is paused or killed."""
+    arguments = "-m", "tests.services.lonely_worker", str(home), str(STOP_AFTER_S), "/bin/sh", "-c", script
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdout=asyncio.subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        assert await asyncio.wait_for(process.stdout.readline(), PATIENCE_S) == b"running\n"
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+@asynccontextmanager
+async def _next_worker(home: Path) -> AsyncIterator[Harness]:
+    harness = await Harness(home).start()
+    try:
+        yield harness
+        await harness.close()
+    finally:
+        left = kill_marked(home)
+    assert not left
+
+
+@pytest.mark.parametrize("fault", [signal.SIGSTOP, signal.SIGKILL], ids=["paused", "dead"])
+@pytest.mark.parametrize("trap", ["", "trap '' TERM; "], ids=["gentle", "stubborn"])
+async def test_the_tasks_of_a_worker_process_that_is_paused_or_dead_stop_too(
+    tmp_path: Path, fault: signal.Signals, trap: str
+) -> None:
+    pids = tmp_path / "pids"
+    script = f"{trap}echo $$ >> {pids}; while :; do sleep 0.1; done"
+    async with _worker_process(tmp_path / "home", script) as process:
+        process.send_signal(fault)
+        [pid] = [int(word) for word in pids.read_text().split()]
+        await wait_gone(pid)
+    async with _next_worker(tmp_path / "home") as harness:
+        lost = await harness.until(lambda: len(harness.lost) > 1 and harness.lost)
+        assert {(each.job, each.with_keeper) for each in lost} == {(2, "")}
+        firsts = {each.first for each in lost}  # a report that is not acknowledged in time comes again
+        assert firsts == {*range(len(firsts))}
+        assert all("no contact with the manager for 0.4 s" in each.reason for each in lost)
+        assert harness.ended == []
+        assert len(pids.read_text().split()) == 1, "what waited in the keeper has not started"
+
+
+async def test_tasks_of_a_worker_that_is_replaced_in_time_go_on(tmp_path: Path) -> None:
+    script = f"while [ ! -e {tmp_path}/end ]; do sleep 0.1; done"
+    async with _worker_process(tmp_path / "home", script):
+        pass
+    (tmp_path / "home" / "contact.json").unlink()  # the keepers know what needs contact
+    async with _next_worker(tmp_path / "home") as harness:
+        await harness.until(lambda: sum(isinstance(message, Ping) for message in harness.messages) > 30)
+        (tmp_path / "end").touch()
+        assert (await harness.all_ended(2)).items() >= {0: 0, 1: 0}.items()
+        assert harness.lost == []

@@ -1,15 +1,15 @@
 """Stops tasks with `stop_after` when this worker has had no contact with a manager for that long. Used by
 `worker.worker`.
 
-It costs nothing while no such task is here. The last contact and the limits are in a file, so that a worker that was
-restarted without a connection continues to count. Time is measured since the boot of the machine: changes of the date
-do not matter, and time in suspension counts."""
+Keepers are told of each contact, so that they stop these tasks if this process is paused or dead. It costs nothing
+while no such task is here. The last contact and the limits are in a file, so that a worker that was restarted without a
+connection continues to count. Time is measured since the boot of the machine: changes of the date do not matter, and
+time in suspension counts."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -19,6 +19,8 @@ from shunter.model.protocol.contact import Contact, TaskKey
 from shunter.model.protocol.worker_messages import ManagerMessage, Orders, Ping, Pong
 from shunter.ports.clock import Clock
 from shunter.worker.identity import machine_boot_id
+from shunter.worker.keeper.contact import boot_time_s, describe
+from shunter.worker.process.protocol import ContactLimit
 
 log = Log(__name__)
 
@@ -63,7 +65,18 @@ class ContactWatch:
             return
         if saved.machine_boot and saved.machine_boot == machine_boot_id():
             self._contact.at_s = saved.at_s
-            self._contact.stop_after_s = {(job, group): limit_s for job, group, limit_s in saved.limits}
+            self._contact.stop_after_s |= {(job, group): limit_s for job, group, limit_s in saved.limits}
+            self._wake.set()
+
+    @property
+    def at_s(self) -> float | None:
+        """The last contact, by the clock of the machine since boot."""
+        return self._contact.at_s
+
+    def adopt(self, limits: Iterable[ContactLimit]) -> None:
+        """A keeper of an earlier process of this worker has such tasks."""
+        for limit in limits:
+            self._contact.stop_after_s[limit.job, limit.group] = limit.stop_after_s
             self._wake.set()
 
     def defers(self, message: ManagerMessage) -> bool:
@@ -116,7 +129,7 @@ class ContactWatch:
             self._stopped.add(key)
             limit_s = self._contact.stop_after_s[key]
             log.warning("tasks.without_contact", job=key[0], group=key[1], stop_after_s=limit_s)
-            self._stop(key, f"its worker had no contact with the manager for {limit_s:g} s (disconnect.stop_after)")
+            self._stop(key, describe(limit_s))
 
     def _save(self) -> None:
         assert self._contact.at_s is not None
@@ -127,7 +140,3 @@ class ContactWatch:
             draft.replace(self._path)
         except OSError as error:  # it matters only if this process dies while there is no contact
             log.warning("contact.not_saved", error=error)
-
-
-def boot_time_s() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)

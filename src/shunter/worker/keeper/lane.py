@@ -8,6 +8,7 @@ import select
 import sys
 from time import monotonic, time
 
+from .contact import Contact
 from .json_lines import VERSION, decode, encode
 from .limits import Limits
 from .link import Link
@@ -102,7 +103,8 @@ class Lane:
         self._setup = TaskSetup(lane_folder, users_folder, task_user)
         self._starter = Starter(options["node"], options["mark"], self._limits, scratch, self._setup, task_user)
         self._devices: dict[str, list[str]] = {}
-        self._runner = Runner(self._poll, self._starter, ProcessTree(self._limits), self._segments, self)
+        self._contact = Contact()
+        self._runner = Runner(self._poll, self._starter, ProcessTree(self._limits), self._segments, self, self._contact)
         self._link = Link(LISTENER_FD, self._poll)
         self._inherited = {key: os.environb[key] for key in INHERITED_ENV if key in os.environb}
         if task_user is not None:
@@ -171,13 +173,15 @@ class Lane:
             self._busy_at = monotonic()
             self._flush(self._busy_at)
         self._runner.clean()
-        for fd, event in self._wait(min(HOME_CHECK_S, self._alone_max_s)):
+        was_connected = self._link.connected
+        alone_s = 0.0 if was_connected else monotonic() - self._busy_at
+        for fd, event in self._wait(idle_wait_s(alone_s, self._alone_max_s)):
             self._runner.handle(fd, event)
         now = monotonic()
         if self._queue:
             self._busy_at = now
             return
-        if self._link.connected:
+        if was_connected or self._link.connected:  # alone counts from the end of the connection
             self._busy_at = now
         has_results = self._results.is_awaiting_ack
         alone_max_s = self._results_max_s if has_results else self._alone_max_s
@@ -220,6 +224,8 @@ class Lane:
             self._link.send(f'["taken",{message[1]},{self._reclaim(message[2], message[3])}]\n'.encode())
         elif verb == "stop":
             self._stop(*message[1:])
+        elif verb == "contact":
+            self._contact.note(message[1])
         elif verb == "ports":
             self._setup.ports[tuple(message[1:5])] = message[5]
         elif verb == "devices":
@@ -274,7 +280,14 @@ class Lane:
             self._results.close_report(self._segments.number)
         state = ["state", VERSION, self._number, os.getpid(), self._segments.number, running, self._queue.orders()]
         state += [self._devices, [[*name, ports] for name, ports in self._setup.ports.items()]]
+        state.append(self._queue.contact_limits(None if task is None else task.task_range))
         self._link.send(self._results.unacknowledged() + encode(state).encode() + b"\n")
+
+
+def idle_wait_s(alone_s: float, alone_max_s: float) -> float:
+    """How long an idle keeper sleeps at most: until it has been alone for long enough, or must look after its home."""
+    left_s = alone_max_s - alone_s
+    return min(HOME_CHECK_S, left_s) if left_s > 0 else HOME_CHECK_S
 
 
 def device_variables(devices: dict[str, list[str]]) -> Environment:

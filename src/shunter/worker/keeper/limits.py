@@ -24,6 +24,7 @@ class Limits:
 
     def __init__(self, parents: dict[str, str], name: str, cores: int, pids_max: int = 0) -> None:
         self._pids_max = pids_max
+        self._pids_refused = 0  # processes that the kernel has refused to start, as far as read
         self._parents = parents
         self._folders = {controller: f"{parent}/{name}" for controller, parent in parents.items()}
         self._unified = "unified" in parents
@@ -72,6 +73,17 @@ class Limits:
         was_killed, self._oom_kills_seen = killed > self._oom_kills_seen, killed
         return was_killed
 
+    def was_refused_processes(self) -> bool:
+        """Has the kernel refused to start a process of this lane, because of the limit, since the last time of
+        asking?"""
+        refused = self._refused_count()
+        was_refused, self._pids_refused = refused > self._pids_refused, refused
+        return was_refused
+
+    @property
+    def pids_max(self) -> int:
+        return self._pids_max
+
     @property
     def limits_memory(self) -> bool:
         return self._unified or "memory" in self._folders
@@ -118,6 +130,17 @@ class Limits:
         folder = self._folders.get("unified") or self._folders.get("pids")
         if self._pids_max and folder is not None and os.path.exists(f"{folder}/pids.max"):
             write_kernel_file(f"{folder}/pids.max", str(self._pids_max + KEEPER_PIDS))
+
+    def _refused_count(self) -> int:
+        folder = self._folders.get("unified") or self._folders.get("pids")
+        if not self._pids_max or folder is None:
+            return 0
+        try:
+            with open(f"{folder}/pids.events") as file:
+                word, _, count = file.readline().partition(" ")
+        except OSError:  # an old kernel
+            return 0
+        return int(count) if word == "max" else 0
 
     def _set_cpu(self, cpu_milli: int) -> None:
         quota_us = (cpu_milli + KEEPER_CPU_MILLI) * PERIOD_US // 1000 if cpu_milli else UNLIMITED

@@ -9,6 +9,7 @@ import os
 import select
 from time import monotonic, time
 
+from .contact import Contact, describe
 from .output import Output
 from .process_tree import ProcessTree
 from .results import EndedRange, Results
@@ -51,7 +52,13 @@ class Runner:
     """`task` is the one that runs now."""
 
     def __init__(
-        self, poll: select.poll, starter: Starter, tree: ProcessTree, segments: Segments, lane_context: LaneContext
+        self,
+        poll: select.poll,
+        starter: Starter,
+        tree: ProcessTree,
+        segments: Segments,
+        lane_context: LaneContext,
+        contact: Contact,
     ) -> None:
         self.task: Task | None = None
         self._poll = poll
@@ -59,6 +66,7 @@ class Runner:
         self._tree = tree
         self._segments = segments
         self._lane_context = lane_context
+        self._contact = contact
         self._output = Output(poll, segments)
         self._exit_poll = select.poll()  # processes left after a task has exited
         for fd in self._output.fds:
@@ -70,10 +78,14 @@ class Runner:
         """Run one task to its end and add its result; returns the time."""
         started_ms, started_at = int(time() * 1000), monotonic()
         self._segments.begin(task_range.spec.log_max_bytes)
+        stop_after_s = task_range.spec.stop_after_s
+        if stop_after_s and not self._contact.may_start(stop_after_s):
+            return self._record_not_started(task_range, index, started_ms, 0, ("stopped", describe(stop_after_s)))
         try:
             pid = self._starter.start(task_range, index)
         except (OSError, ValueError) as error:
-            return self._record_start_failure(task_range, index, started_ms, error)
+            code, detail = describe_start_error(task_range, error)
+            return self._record_not_started(task_range, index, started_ms, code, ("error", detail))
         pidfd = os.pidfd_open(pid)
         self._poll.register(pidfd, select.POLLIN)
         task = self.task = Task(task_range, index, pid, pidfd, started_ms, started_at)
@@ -189,6 +201,9 @@ class Runner:
             self.record_running(task)
         if self._lane_context.is_home_gone(now):
             self.end("stopped", 0.0)
+        spec = task.task_range.spec
+        if spec.stop_after_s and self._contact.left_s(spec.stop_after_s) <= 0:  # it may shorten the grace of a stop
+            self.end("stopped", spec.stop_grace_s, detail=describe(spec.stop_after_s))
         if not task.ending:
             self._check_limits(task, now)
         if task.ending and now >= task.kill_at:
@@ -217,6 +232,8 @@ class Runner:
             wait_s = min(wait_s, task.kill_at - now)
         elif spec.run_timeout_s:
             wait_s = min(wait_s, task.reported_at + spec.run_timeout_s - now)
+        if spec.stop_after_s and not task.ending:
+            wait_s = min(wait_s, self._contact.left_s(spec.stop_after_s))
         return max(0, int(wait_s * 1000)) + 1
 
     def _record_end(self, task: Task) -> float:
@@ -227,8 +244,9 @@ class Runner:
         record = segments.end(task_range.job, task_range.group, task.index, task_range.attempt)
         ended_ms = int(time() * 1000)
         times_ms = (task.start_by_date(ended_ms, monotonic()), ended_ms)
+        process_limit = self._starter.describe_process_limit(task)
         how, detail = self._starter.classify_exit(task) if task.status or task.ending else ("", "")
-        detail = detail or explanation or segments.write_error
+        detail = detail or explanation or process_limit or segments.write_error
         results = self._lane_context.results
         if how or detail:
             run = EndedRange(task_range, task.index, segments.number, record, how, detail)
@@ -241,12 +259,14 @@ class Runner:
             segments.rotate()
         return monotonic()
 
-    def _record_start_failure(self, task_range: TaskRange, index: int, started_ms: int, error: Exception) -> float:
-        code, detail = describe_start_error(task_range, error)
+    def _record_not_started(
+        self, task_range: TaskRange, index: int, started_ms: int, code: int, outcome: tuple[str, str]
+    ) -> float:
+        """`outcome`: how it ended, and why."""
         self._starter.setup.ports.pop((task_range.job, task_range.group, index, task_range.attempt), None)
         if not task_range.spec.is_plain:
             self._starter.clean_setup()
         record = self._segments.end(task_range.job, task_range.group, index, task_range.attempt)
-        run = EndedRange(task_range, index, self._segments.number, record, "error", detail)
+        run = EndedRange(task_range, index, self._segments.number, record, *outcome)
         self._lane_context.results.add_abnormal(run, code, (started_ms, int(time() * 1000)))
         return monotonic()

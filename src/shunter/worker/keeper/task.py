@@ -152,6 +152,14 @@ class Starter:
             return "memory", f"memory limit of {_format_size(spec.memory_bytes)}"
         return "", ""
 
+    def describe_process_limit(self, task: Task) -> str:
+        """What a long task that failed says if it could not start more processes. A task of a few milliseconds cannot
+        have reached the limit, so it is not asked for."""
+        if not task.is_reported or not self._limits.was_refused_processes() or task.ending or not task.status:
+            return ""
+        limit = f"the limit of {self._limits.pids_max} processes and threads"
+        return f"exit code {task.exit_code()}; it reached {limit} (worker.task_pids_max)"
+
     def close(self) -> None:
         self.setup.clean()
         try:

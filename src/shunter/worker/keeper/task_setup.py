@@ -44,6 +44,8 @@ class TaskSetup:
                 environment[b"HOME"] = os.fsencode(identity.home)
         if spec.payload is not None and not spec.payload_is_stdin:
             environment[b"SHUNTER_PAYLOAD"] = os.fsencode(self._write_payload(spec.payload, identity))
+        if spec.secret_files:
+            environment[b"SHUNTER_SECRETS"] = os.fsencode(self._write_secrets(spec.secret_files, identity))
         if spec.has_ports:
             self._add_ports(task_range, index, environment)
         names = (
@@ -77,6 +79,8 @@ class TaskSetup:
             try:
                 if path == self._user_folder:
                     remove_tree(path)
+                elif path.endswith("/secrets"):
+                    _remove_files(path)
                 else:
                     os.unlink(path)
             except OSError:
@@ -108,13 +112,7 @@ class TaskSetup:
     def _write_payload(self, payload: str, identity: Identity | None) -> str:
         from binascii import a2b_base64
 
-        if self._task_user is not None:
-            make_own_folder(self._lane_folder)
-        elif identity is not None and self._user_folder not in self._to_remove:
-            self._make_user_folder(identity)  # the payload must be where the user can reach it
-        folder = self._lane_folder if identity is None else self._user_folder
-        make_folders(folder)
-        path = f"{folder}/payload"
+        path = f"{self._reachable_folder(identity)}/payload"
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(fd, "wb") as file:
             file.write(a2b_base64(payload))
@@ -122,6 +120,43 @@ class TaskSetup:
                 os.fchown(fd, identity.uid, identity.gid)
         self._to_remove.add(path)
         return path
+
+    def _write_secrets(self, files: dict[str, str], identity: Identity | None) -> str:
+        """The folder stays ours, so that a task of another user cannot put anything into it."""
+        from binascii import a2b_base64
+
+        folder = f"{self._reachable_folder(identity)}/secrets"
+        if os.path.isdir(folder):
+            _remove_files(folder)
+        os.mkdir(folder, 0o700)
+        if identity is not None:
+            os.chmod(folder, 0o711)
+        self._to_remove.add(folder)
+        for name, value in files.items():
+            fd = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400)
+            with os.fdopen(fd, "wb") as file:
+                os.fchmod(fd, 0o400)
+                file.write(a2b_base64(value))
+                if identity is not None:
+                    os.fchown(fd, identity.uid, identity.gid)
+        return folder
+
+    def _reachable_folder(self, identity: Identity | None) -> str:
+        """A folder of the lane that the task can reach, and that is no place to work in."""
+        if self._task_user is not None:
+            make_own_folder(self._lane_folder)
+        elif identity is not None and self._user_folder not in self._to_remove:
+            self._make_user_folder(identity)  # the payload must be where the user can reach it
+        folder = self._lane_folder if identity is None else self._user_folder
+        make_folders(folder)
+        return folder
+
+
+def _remove_files(folder: str) -> None:
+    """A folder of ours, with files only."""
+    for name in os.listdir(folder):
+        os.unlink(f"{folder}/{name}")
+    os.rmdir(folder)
 
 
 class ExecRequest:

@@ -37,16 +37,19 @@ class Spec:
         self.disk_bytes: int = fields["disk_bytes"]
         self.run_timeout_s: float = fields["run_timeout_s"]
         self.stop_grace_s: float = fields["stop_grace_s"]
+        self.stop_after_s: float = fields.get("stop_after_s", 0.0)
         self.log_max_bytes: int = fields["log_max_bytes"]
         self.stdout: str | None = fields.get("stdout")
         self.stderr: str | None = fields.get("stderr")
         self.user: str | None = fields.get("user")
         self.payload: str | None = fields.get("payload")  # in base64
         self.payload_is_stdin: bool = fields.get("payload_is_stdin", False)
+        self.secret_files: dict[str, str] = fields.get("secret_files") or {}  # name -> base64
         self.has_ports = bool(fields.get("ports"))
         # Clients and health checks must know that it runs, and the next worker must know its spec.
         self.is_watched = self.has_ports or bool(fields.get("health"))
-        self.is_plain = not (self.stdout or self.stderr or self.user or self.has_ports) and self.payload is None
+        is_special = self.stdout or self.stderr or self.user or self.has_ports or self.secret_files
+        self.is_plain = not is_special and self.payload is None
         self.fields = fields if self.is_watched else None
         self.has_home = "HOME" in fields["env"]
         self.is_executor = EXECUTOR_COUNT_VARIABLE in fields["env"]
@@ -166,6 +169,12 @@ class Queue:
 
     def orders(self) -> list[list[Any]]:
         return [task_range.as_order() for task_range in self._ranges]
+
+    def contact_limits(self, running: TaskRange | None) -> list[list[Any]]:
+        """Job, group and `stop_after_s` of the running task and of what waits, where there is such a limit."""
+        ranges = [*self._ranges] if running is None else [running, *self._ranges]
+        limits = {(each.job, each.group): each.spec.stop_after_s for each in ranges if each.spec.stop_after_s}
+        return [[*key, stop_after_s] for key, stop_after_s in limits.items()]
 
     def reclaim_reservations(self, reservations: list[int]) -> list[RangeRow]:
         wanted = set(reservations)

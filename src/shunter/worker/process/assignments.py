@@ -20,6 +20,7 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.worker.grants import Grants
 from shunter.worker.health.keeper_health import KeeperHealth
+from shunter.worker.keeper.contact import NO_CONTACT
 from shunter.worker.outbox import Outbox, Unacknowledged
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.lanes import Lanes
@@ -161,7 +162,7 @@ class Assignments:
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport, now: float) -> None:
         reservation = None if keeper.reservation is None else self.lanes.find_reservation(keeper.reservation)
-        if self._closing or self._without_contact or any(ended.detail == CLUSTER_STOPPED for ended in report.ended):
+        if self._closing or self._without_contact or any(ended.detail for ended in report.ended):
             self._turn_stopped_into_lost(keeper, report)
         for ended in report.ended:
             self._ledger.add_ended(ended)
@@ -271,8 +272,8 @@ class Assignments:
         own."""
         for ended in [ended for ended in report.ended if ended.how == "stopped"]:
             reason = self._stopped_because((ended.job, ended.group))
-            if ended.detail == CLUSTER_STOPPED:
-                reason = CLUSTER_STOPPED
+            if ended.detail == CLUSTER_STOPPED or ended.detail.startswith(NO_CONTACT):
+                reason = ended.detail  # an earlier worker process stopped it, or its keeper
             if reason is not None:
                 report.ended.remove(ended)
                 self._note_ended(keeper, ended)

@@ -60,7 +60,8 @@ class Keeper(asyncio.Protocol):
         self.number = number
         self.pid = pid
         self.mark = mark  # NAME=VALUE, which its tasks have in their environment
-        self.is_outdated = False  # an earlier worker started it with another isolation: it gets no more tasks
+        self.is_outdated = False  # an earlier worker started it with another isolation
+        self.is_retired = False  # such a keeper, or one of an older version: it gets no more tasks
         self.task_ranges: list[TaskRange] = []  # in the order in which they run
         self.held = 0  # tasks in them
         self.running: KeeperStarted | None = None  # as far as reported
@@ -70,6 +71,8 @@ class Keeper(asyncio.Protocol):
         self.segment = 0  # the log segment in use
         self.devices: dict[str, list[str]] = {}  # those that its tasks are told
         self.is_rebalancing = False  # some of its tasks are on their way to another lane
+        self.contact_at_s: float | None = None  # when this worker was last in contact with a manager
+        self.needs_contact = False  # it has, or had, tasks with `stop_after_s`
         self.is_ending = False
         self.is_disconnected = False
         self.kill_reason = ""  # why this worker killed it
@@ -106,6 +109,9 @@ class Keeper(asyncio.Protocol):
             assert task_range.spec is not None
             if task_range.spec not in self._specs:
                 lines.append(protocol.spec(task_range.spec, specs[task_range.spec]))
+            if specs[task_range.spec].stop_after_s and not self.needs_contact and self.contact_at_s is not None:
+                self.needs_contact = True
+                lines.append(protocol.contact(self.contact_at_s))
             self._specs[task_range.spec] = self._specs.pop(task_range.spec, 0) + 1
             task_range.keeper = self
             self.held += len(task_range)
@@ -114,6 +120,13 @@ class Keeper(asyncio.Protocol):
         lines.append(protocol.run(orders))
         lines += [protocol.forget(id) for id in self._unused_specs()]
         self._write(b"".join(lines))
+
+    def note_contact(self, at_s: float) -> None:
+        """This worker was in contact with a manager: tasks with `stop_after_s` may go on."""
+        self.contact_at_s = at_s
+        self.needs_contact = self.needs_contact and self.held > 0
+        if self.needs_contact:
+            self._write(protocol.contact(at_s))
 
     def adopt_range(self, task_range: TaskRange) -> None:
         """The keeper already has this range, from an earlier worker process."""

@@ -190,6 +190,7 @@ class KeeperPool:
         for order in state.queue:
             keeper.adopt_range(TaskRange(order, order.first, order.last, None))
         keeper.devices = state.devices
+        keeper.needs_contact = bool(state.contact_limits)
         log.info("keeper.found", keeper=number, pid=keeper.pid, tasks=keeper.held)
         self.keepers.append(keeper)
         self._owner.keeper_ready(keeper)

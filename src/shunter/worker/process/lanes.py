@@ -139,7 +139,7 @@ class Lanes:
         """The keeper has nothing left: it may serve any reservation."""
         self._detach(keeper)
         self._grants.devices.release(keeper)
-        if keeper.is_outdated:
+        if keeper.is_retired:
             keeper.end()
             return
         keeper.idle_since = now
@@ -198,7 +198,7 @@ class Lanes:
         return min(reservation.window, -(-total // reservation.width))
 
     def _assign(self, reservation: Reservation, keeper: Keeper, fair: int) -> None:
-        headroom = fair - keeper.held if not keeper.is_outdated else 0
+        headroom = fair - keeper.held if not keeper.is_retired else 0
         if keeper.running is not None:
             headroom = min(headroom, 1 - keeper.unstarted)  # its task may run long: at most one waits behind it
         if headroom > 0 and reservation.queued:

@@ -103,6 +103,7 @@ class KeeperLauncher:
             await self._connect(keeper)
             state = await asyncio.wait_for(asyncio.shield(keeper.ready), ATTACH_MAX_S)
             keeper.pid = state.pid
+            keeper.is_retired = keeper.is_outdated or state.contact_limits is None
             keeper.watch(is_child=False)
             self.pids.add(keeper.pid)
         except (OSError, TimeoutError):

@@ -5,7 +5,7 @@ One JSON array a line, UTF-8, the first item is the verb. Times are milliseconds
     worker to keeper
     ["attach", version]                     I am your worker now. Answered by all reports that are not acknowledged,
                                             then "state"; the keeper forgets its specs.
-    ["spec", id, {fields of TaskSpec}]      For later runs.
+    ["spec", id, {fields of TaskSpec}]      For later runs. Instead of `secrets`: `secret_files`, name to base64.
     ["forget", id]                          That spec is not needed any longer.
     ["run", [Order, ...]]                   Queue these ranges, each as the array of
     `model.protocol.worker_messages.Order`; the `spec`
@@ -17,14 +17,16 @@ One JSON array a line, UTF-8, the first item is the verb. Times are milliseconds
                                             one of these; signal 0 means TERM. `how` and `detail` go into its Ended.
     ["ports", job, group, index, attempt, {name: port}]    The host ports of a task that is to be run; before "run".
     ["devices", {kind: [id, ...]}]          The devices that the lane's tasks may use from now on.
+    ["contact", at_s]                       When the worker was last in contact with a manager, in seconds since the
+                                            machine's boot. Tasks with `stop_after_s` end that long after it.
     ["ack", seq]                            Reports up to `seq` are committed.
     ["end"]                                 Kill the running task, leave nothing behind, end.
 
     keeper to worker
-    ["state", version, number, pid, segment, running, [Order, ...], devices, [[job, group, index, attempt, ports], ...]]
-                                            What is queued, with its ports; `running` is null or [Order, index,
-                                            started_ms, segment, record, pid, TaskSpec or null, ports]. The spec is
-                                            there for a task with ports or health checks.
+    ["state", version, number, pid, segment, running, [Order, ...], devices, [[job, group, index, attempt, ports], ...],
+    [[job, group, stop_after_s], ...]]      What is queued, its ports, and what needs contact; `running` is null or
+                                            [Order, index, started_ms, segment, record, pid, TaskSpec or null,
+                                            ports]. The spec is there for a task with ports or health checks.
     ["report", seq, [Ended, ...], [started, ...], segment]    Kept, and repeated at every attach until
                                             acknowledged. `started` is the array of `KeeperStarted`; `segment` is
                                             the log segment in use.
@@ -44,6 +46,7 @@ import msgspec
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Ended, Order
 from shunter.worker.keeper.json_lines import VERSION
+from shunter.worker.secret_values import secret_files, secret_variables
 
 
 class KeeperStarted(msgspec.Struct, array_like=True, gc=False):
@@ -85,6 +88,12 @@ class TaskPorts(msgspec.Struct, array_like=True, gc=False):
     ports: dict[str, int]
 
 
+class ContactLimit(msgspec.Struct, array_like=True, gc=False):
+    job: int
+    group: int
+    stop_after_s: float
+
+
 class KeeperState(msgspec.Struct, array_like=True, tag="state"):
     version: int
     number: int
@@ -94,6 +103,7 @@ class KeeperState(msgspec.Struct, array_like=True, tag="state"):
     queue: list[Order]
     devices: dict[str, list[str]] = {}
     ports: list[TaskPorts] = []
+    contact_limits: list[ContactLimit] | None = None  # None: a keeper of 0.2.0, which does not know `contact`
 
 
 class KeeperReport(msgspec.Struct, array_like=True, tag="report"):
@@ -135,8 +145,13 @@ def attach() -> bytes:
 
 
 def spec(id: int, task: TaskSpec) -> bytes:
-    """With every field: a keeper knows no defaults."""
-    return _line(["spec", id, msgspec.structs.asdict(task)])
+    """With every field: a keeper knows no defaults. Secrets are variables and files like any others to it."""
+    fields = msgspec.structs.asdict(task)
+    del fields["secrets"]
+    fields["secret_files"] = secret_files(task)
+    if task.secrets:
+        fields["env"] = {**task.env, **secret_variables(task)}
+    return _line(["spec", id, fields])
 
 
 def forget(id: int) -> bytes:
@@ -161,6 +176,10 @@ def ports(task: TaskPorts) -> bytes:
 
 def devices(ids: Mapping[str, Sequence[str]]) -> bytes:
     return _line(["devices", ids])
+
+
+def contact(at_s: float) -> bytes:
+    return _line(["contact", at_s])
 
 
 def acknowledge(seq: int) -> bytes:
