@@ -38,6 +38,7 @@ class Scenario:
     managers_seed: int = 0  # of their faults and of the clients that read
     is_upgraded: bool = False  # the managers, one after the other: see `simulation.runtime.upgrades`
     has_objects: bool = False  # see `simulation.workload.objects`
+    secrets_seed: int | None = None  # of `simulation.workload.secrets`; None: no job refers to secrets
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 
 

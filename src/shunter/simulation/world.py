@@ -38,9 +38,11 @@ from shunter.simulation.runtime.upgrades import NEWER, RollingUpgrade
 from shunter.simulation.runtime.worker import SimulatedWorker
 from shunter.simulation.runtime.wrong_dates import WrongDates
 from shunter.simulation.scenario import Scenario, draw_scenario
+from shunter.simulation.secret_keys import SimulatedKeys
 from shunter.simulation.trace import Trace
 from shunter.simulation.workload.policies import BackgroundPolicy, PolicyFactory
 from shunter.simulation.workload.readers import Readers
+from shunter.simulation.workload.secrets import with_secrets
 from shunter.simulation.workload.status_followers import StatusFollowers
 from shunter.simulation.workload.users import Users
 
@@ -52,6 +54,7 @@ DATES_EVERY = 4  # in one of this many worlds machines have wrong dates
 CUTS_EVERY = 5  # in one of this many worlds links are cut for long, and jobs say what happens then
 STATUS_EVERY = 7  # in one of this many worlds with several managers, clients follow events
 BACKGROUND_EVERY = 6  # in one of this many worlds the policy decides outside of rounds
+SECRETS_EVERY = 12  # in one of this many worlds jobs have secrets, which users set, replace and delete
 OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
 LEADER_WITHIN_S = LEASE_S + 1.0 + 1.0  # after the faults: until a lease expires, until another one leads, and loading
 MANAGERS_FROM = 2_000_000  # seeds from here on have one to five managers at once
@@ -98,6 +101,8 @@ def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEED
             scenario = with_managers(scenario, seed)
         if seed % CUTS_EVERY == CUTS_EVERY - 1:
             scenario = with_disconnects(scenario, seed)
+        if seed % SECRETS_EVERY == 4:
+            scenario = with_secrets(scenario, seed)
         world = World(rng, scenario, echo, policy_factory)
         worlds.append(world)
         with world.capture_errors():
@@ -135,6 +140,7 @@ class World:
         self.checkers = Checkers(NEWER) if self.upgrade else Checkers()
         self.store = MemoryStore()
         self.disk = Disk(rng, self.trace)
+        self.secret_keys = None if scenario.secrets_seed is None else SimulatedKeys()
         self.network = Network(self.clock, rng, self.trace, self.spawn)
         self.fleet = Fleet(self.clock, rng, self._flush)
         self.workers: dict[str, SimulatedWorker] = {}
@@ -267,7 +273,7 @@ class World:
             policy = BackgroundPolicy(policy)
         if self.scenario.managers:
             manager.campaign(self.servers, self._on_lease_held)
-        manager.start(policy, self.scenario.settings, self.store, self.disk, self)
+        manager.start(policy, self.scenario.settings, self.store, self.disk, self, self.secret_keys)
         manager.engine.schedulers.record_to(self._policy_factory.record(number))
         if self.scenario.managers:
             return

@@ -10,6 +10,7 @@ from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
 from shunter.worker.keeper.task_setup import variable_name
 from shunter.worker.keeper.work_queue import EXECUTOR_COUNT_VARIABLE
+from shunter.worker.secret_values import secret_variables
 
 
 def task_environment(
@@ -19,6 +20,7 @@ def task_environment(
     position = index - order.first
     env = {
         **spec.env,
+        **secret_variables(spec),
         "SHUNTER_JOB": order.job_name,
         "SHUNTER_NAMESPACE": order.namespace,
         "SHUNTER_GROUP": order.group_name,

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Mapping
 
 from shunter import __version__
+from shunter.model import secrets
 from shunter.model.job.isolation import ATTRIBUTE
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
@@ -23,7 +24,7 @@ def build_hello(settings: WorkerSettings, boot: str, limits: str, isolation: str
         capacity={**machine_capacity(settings), **settings.capacity, **_device_counts(settings)},
         labels=dict(settings.labels),
         datacenter=settings.datacenter,
-        attributes={**machine_attributes(limits), ATTRIBUTE: isolation, **runtimes},
+        attributes={**machine_attributes(limits), ATTRIBUTE: isolation, secrets.ATTRIBUTE: "true", **runtimes},
         address=settings.address,
         worker_id=worker_id(settings.home),
         machine=machine_id(),

@@ -220,8 +220,12 @@ class Worker:
             self.finished.set()
 
     def _on_pong(self, message: Pong) -> None:
-        for deferred in self._contact_watch.answered(message):
-            self.received(deferred)
+        deferred = self._contact_watch.answered(message)
+        if self._contact_watch.at_s is not None:
+            for keeper in self._keeper_pool.keepers:  # first: they start such tasks only while there is contact
+                keeper.note_contact(self._contact_watch.at_s)
+        for each in deferred:
+            self.received(each)
 
     _handlers: dict[type, Callable[..., None]] = {
         Welcome: _on_welcome,
@@ -240,6 +244,9 @@ class Worker:
     # ---- worker.fleet.FleetOwner ----
 
     def keeper_ready(self, keeper: Keeper) -> None:
+        self._contact_watch.adopt(keeper.ready.result().contact_limits or ())
+        if self._contact_watch.at_s is not None:
+            keeper.note_contact(self._contact_watch.at_s)
         self._assignments.keeper_ready(keeper, self._clock.now())
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None:

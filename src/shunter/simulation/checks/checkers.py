@@ -19,7 +19,7 @@ from shunter.engine.state.snapshot_writer import make_snapshot
 from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
-from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX
+from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, TaskSpec
 from shunter.model.lifecycles import NodeState, TaskEvent, TaskState
 from shunter.model.protocol.worker_messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
@@ -163,6 +163,7 @@ class Checkers:
             require(message.epoch == engine.epoch, f"orders of epoch {message.epoch} in epoch {engine.epoch}")
             for order in message.orders:
                 self._check_order(node, order)
+                self._check_secrets(order, message.specs[order.spec])
 
     def _check_order(self, node: int, order: Order) -> None:
         """An order goes out only when the commit that assigns it is durable."""
@@ -174,6 +175,13 @@ class Checkers:
                 require(task.state is not TaskState.SUCCEEDED, f"{where} was ordered after it had succeeded")
                 require(task.node in (0, node), f"{where} was ordered on node {node}, committed is {task.node}")
         self.checked["order"] += 1
+
+    def _check_secrets(self, order: Order, spec: TaskSpec) -> None:
+        job = self.model.jobs.get(order.job)
+        task_set = None if job is None else job.groups.get(order.group)
+        if task_set is not None and (spec.secrets or task_set.spec.task.secrets):
+            self.model.secrets.check_order(order, spec, task_set.spec.task)
+            self.checked["secrets"] += 1
 
     # ---- what happens on the machines ----
 

@@ -34,6 +34,7 @@ from shunter.simulation.checks.reference_records import (
     Placed,
     require,
 )
+from shunter.simulation.checks.reference_secrets import ModelSecrets
 from shunter.simulation.checks.reference_templates import ModelTemplates
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
@@ -52,6 +53,7 @@ class ReferenceModel:
         self.nodes: dict[int, ModelNode] = {}
         self.unfinished: dict[int, ModelJob] = {}
         self.templates = ModelTemplates()
+        self.secrets = ModelSecrets()
         self.queues: dict[str, ModelQueue] = {}
         self.licences: dict[str, int] = {}
         self.keys: dict[str, list[int]] = {}
@@ -93,6 +95,9 @@ class ReferenceModel:
             c.QueueSet: self._queue_set,
             c.QueueDropped: self._queue_dropped,
             c.ClusterSet: self._cluster_set,
+            c.SecretSet: self.secrets.set,
+            c.SecretDeleted: self.secrets.deleted,
+            c.SecretResealed: self.secrets.resealed,
             c.TemplateSet: self.templates.set,
             c.TemplatePaused: self.templates.paused,
             c.TemplateDropped: self.templates.dropped,

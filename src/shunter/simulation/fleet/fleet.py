@@ -11,6 +11,7 @@ import math
 import random
 from collections.abc import Callable, Iterable
 
+from shunter.model import secrets
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, SIMULATED_BOOT, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.ports.clock import Clock
@@ -102,6 +103,6 @@ def simulated_hellos(count: int, *, cpus: int = 8) -> Iterable[Hello]:
             capacity={CPU: cpus * 1000, MEMORY: MEMORY_BYTES, DISK: 8 * MEMORY_BYTES},
             labels={"zone": f"z{number % 3 + 1}", "simulated": "true"},
             datacenter=f"dc{number % 2 + 1}",
-            attributes={"os": "linux", "arch": "x86_64"},
+            attributes={"os": "linux", "arch": "x86_64", secrets.ATTRIBUTE: "true"},
             address="simulated",
         )

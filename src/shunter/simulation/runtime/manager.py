@@ -25,6 +25,7 @@ from shunter.ports.workers import AttemptKey
 from shunter.simulation.runtime.coordination import ElectionServers, OnHeld, SimulatedCoordination
 from shunter.simulation.runtime.disk import Disk, FaultyStore
 from shunter.simulation.runtime.process import Gate, GatedClock
+from shunter.simulation.secret_keys import SimulatedKeys
 from shunter.simulation.trace import Trace
 from shunter.simulation.workload.policies import run_inline
 from shunter.watcher.settings import WatcherSettings
@@ -108,7 +109,13 @@ class SimulatedManager:
         )
 
     def start(
-        self, policy: Policy, settings: EngineSettings, store: Store, disk: Disk, observer: ManagerObserver
+        self,
+        policy: Policy,
+        settings: EngineSettings,
+        store: Store,
+        disk: Disk,
+        observer: ManagerObserver,
+        secret_keys: SimulatedKeys | None = None,
     ) -> None:
         """Begin to live; `is_leading` turns true when it answers."""
         durable = partial(observer.durable, self)
@@ -122,6 +129,7 @@ class SimulatedManager:
             random=self._rng,
             settings=settings,
             formats=self.formats,
+            secret_keys=secret_keys,
         )
         self._main_task = asyncio.create_task(self._run(observer))
 

@@ -10,6 +10,7 @@ import random
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from shunter.gateway.scope import cluster_scope
 from shunter.gateway.streams.events import Events
 from shunter.model.errors import NotFound, ShunterError
 from shunter.ports.admin import EventPosition, EventQuery
@@ -77,7 +78,7 @@ class StatusFollowers:
     def _events_of(self, manager: SimulatedManager) -> Events:
         """They read old rounds from the store without its faults, whose random numbers are those of the world."""
         if manager.number not in self._events:
-            self._events[manager.number] = Events(manager.engine, self._world.store)
+            self._events[manager.number] = Events(manager.engine, self._world.store, cluster_scope(manager.engine))
         return self._events[manager.number]
 
 

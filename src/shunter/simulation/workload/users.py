@@ -18,6 +18,7 @@ from shunter.simulation.scenario import never_ends
 from shunter.simulation.workload.actions import UserActions
 from shunter.simulation.workload.job_draws import Submit
 from shunter.simulation.workload.objects import ObjectActions
+from shunter.simulation.workload.secrets import SecretUser
 
 if TYPE_CHECKING:
     from shunter.simulation.runtime.manager import SimulatedManager
@@ -38,6 +39,8 @@ class Users:
         self.purged: set[str] = set()  # queues
         self._actions = UserActions(self, world)
         self._objects = ObjectActions(self, world)
+        seed = world.scenario.secrets_seed
+        self._secrets = None if seed is None else SecretUser(self, world, seed)
 
     async def run(self) -> None:
         scenario, rng = self._world.scenario, self._world.rng
@@ -50,6 +53,7 @@ class Users:
             *(self._label_random(at_s) for at_s in label_times_s),
             *(self._actions.run(at_s) for at_s in action_times_s),
             *([self._objects.run()] if scenario.has_objects else []),
+            *([self._secrets.run()] if self._secrets is not None else []),
         )
 
     async def settle(self) -> None:
@@ -57,6 +61,8 @@ class Users:
         forever are stopped, also those whose answer got lost."""
         while not await self._label("node-0", "a"):
             await self._world.clock.sleep(1.0)  # it has not joined yet
+        if self._secrets is not None:
+            await self._secrets.settle()
         await self._actions.settle()
         if self._world.scenario.has_objects:
             await self._objects.settle()
@@ -70,6 +76,8 @@ class Users:
                 await self._stop(job_id, None, now=False)
 
     async def _submit(self, submit: Submit) -> None:
+        if self._secrets is not None:
+            await self._secrets.are_set.wait()
         await self._world.clock.sleep(submit.at_s)
         try:
             answers = await self.request(lambda engine: engine.submit(submit.specs, submit.user, submit.key))

@@ -231,6 +231,7 @@ class AttemptRunner:
         self.record.segment = task_log.segment
         self.launch = self._make_launch(task_log)
         self._runner_context.records.write_payload(self.record)
+        self._runner_context.records.write_secrets(self.record)
         self._runner_context.records.write(self.record)
         return asyncio.ensure_future(runtime.launch(self.launch))
 
@@ -295,6 +296,7 @@ class AttemptRunner:
         )  # fmt: skip
         self._is_finished = True
         self.record.ended = ended
+        self._runner_context.records.remove_secrets(self.attempt)
         self._write_record()
         self._stop_supervising()
         self._owner.attempt_ended(self, ended)
@@ -333,6 +335,7 @@ class AttemptRunner:
             ports=record.ports,
             devices=record.devices,
             payload=self._runner_context.records.payload(record),
+            secrets=self._runner_context.records.secrets(record),
         )
 
     def _paths(self) -> tuple[str | None, str | None]:

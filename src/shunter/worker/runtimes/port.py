@@ -41,6 +41,7 @@ class Launch:
     ports: Mapping[str, int] = field(default_factory=dict)  # name -> host port, also where the node chose it
     devices: Mapping[str, Sequence[str]] = field(default_factory=dict)  # kind -> ids
     payload: Path | None = None  # its file on the node; the runtime offers it, and says where in SHUNTER_PAYLOAD
+    secrets: Path | None = None  # a folder with the files of its secrets; likewise, in SHUNTER_SECRETS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from shunter.worker.runtimes.docker.daemon import Facts
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted
 
 PAYLOAD_TARGET = "/shunter/payload"  # where a container finds what SHUNTER_PAYLOAD names
+SECRETS_TARGET = "/shunter/secrets"
 NANO_CPUS_PER_MILLI = 1_000_000
 LOG_FILE_MAX = "32m"  # of the daemon's own log, which only bridges the time that no worker reads it
 LOG_FILES_MAX = "2"
@@ -55,6 +56,8 @@ def environment(launch: Launch) -> dict[str, str]:
             env[f"SHUNTER_PORT_{port.name.upper().replace('-', '_')}"] = str(port.port)
     if launch.payload is not None:
         env["SHUNTER_PAYLOAD"] = PAYLOAD_TARGET
+    if launch.secrets is not None:
+        env["SHUNTER_SECRETS"] = SECRETS_TARGET
     return env
 
 
@@ -73,6 +76,8 @@ def host_config(launch: Launch, facts: Facts) -> dict[str, Any]:
     }
     if launch.payload is not None:
         config["Mounts"].append(_mount(Mount(str(launch.payload), PAYLOAD_TARGET, read_only=True)))
+    if launch.secrets is not None:
+        config["Mounts"].append(_mount(Mount(str(launch.secrets), SECRETS_TARGET, read_only=True)))
     if spec.cpu_milli > 0 and (not facts.cpus or spec.cpu_milli < facts.cpus * 1000):
         config["NanoCpus"] = spec.cpu_milli * NANO_CPUS_PER_MILLI  # the daemon refuses more than the machine has
     if spec.memory_bytes:
