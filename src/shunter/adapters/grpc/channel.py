@@ -3,6 +3,9 @@ each refusal."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import grpc
 import grpc.aio
 
@@ -64,10 +67,24 @@ STATUS: dict[str, grpc.StatusCode] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class ClientTls:
+    """PEM texts: whom to trust, and the caller's own key and certificate, if the server asks for one."""
+
+    authorities: bytes
+    key: bytes | None = None
+    certificate: bytes | None = None
+
+
+ReadClientTls = Callable[[], ClientTls]  # asked for each channel, because files change
+
+
 def open_channel(
-    address: str, options: tuple[tuple[str, int], ...] = CLIENT_OPTIONS, certificate: bytes | None = None
+    address: str, options: tuple[tuple[str, int], ...] = CLIENT_OPTIONS, tls: ReadClientTls | None = None
 ) -> grpc.aio.Channel:
-    """`certificate` is the PEM text of the authority that signed the server's; None: without TLS."""
-    if certificate is None:
+    """Without `tls`, the connection is not encrypted."""
+    if tls is None:
         return grpc.aio.insecure_channel(address, options)
-    return grpc.aio.secure_channel(address, grpc.ssl_channel_credentials(certificate), options)
+    found = tls()
+    credentials = grpc.ssl_channel_credentials(found.authorities, found.key, found.certificate)
+    return grpc.aio.secure_channel(address, credentials, options)

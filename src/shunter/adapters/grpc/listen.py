@@ -6,7 +6,9 @@ from __future__ import annotations
 import errno
 import resource
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -33,10 +35,14 @@ SCHEDULERS = ConnectionShare(500, 16)
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
-    """PEM texts."""
+    """PEM texts. With `authorities`, clients need a certificate that one of them has signed."""
 
     key: bytes
     certificate: bytes
+    authorities: bytes | None = None
+
+
+ReadServerTls = Callable[[], ServerTls]  # asked for each connection, because files change
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +72,35 @@ def find_connections_max(share: ConnectionShare) -> int:
     return share.connections_max if descriptors == resource.RLIM_INFINITY else share.of(descriptors)
 
 
-def open_port(server: grpc.aio.Server, host: str, port: int, tls: ServerTls | None, peers: str) -> int:
+def open_port(server: grpc.aio.Server, host: str, port: int, tls: ReadServerTls | None, peers: str) -> int:
     """Returns the port. Raises Unavailable if another process uses it, Rejected if this machine lacks the address."""
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     _check_host(host, f"cannot listen for {peers} on {address}")
     try:
         if tls is None:
             return server.add_insecure_port(address)
-        return server.add_secure_port(address, grpc.ssl_server_credentials([(tls.key, tls.certificate)]))
+        return server.add_secure_port(address, _credentials(tls))
     except RuntimeError as error:
         raise Unavailable(f"cannot listen for {peers} on {address}: {error}") from error
+
+
+def _credentials(read: ReadServerTls) -> grpc.ServerCredentials:
+    """Each handshake asks for the files of now. gRPC builds them again only if it is given others."""
+    current = read()
+
+    def configure(tls: ServerTls) -> Any:
+        return grpc.ssl_server_certificate_configuration([(tls.key, tls.certificate)], tls.authorities)
+
+    def fetch() -> Any:
+        nonlocal current
+        found = read()
+        if found == current:
+            return None
+        current = found
+        return configure(found)
+
+    is_required = current.authorities is not None
+    return grpc.dynamic_ssl_server_credentials(configure(current), fetch, is_required)
 
 
 def _check_host(host: str, fault: str) -> None:

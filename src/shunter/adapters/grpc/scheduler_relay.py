@@ -1,5 +1,5 @@
-"""Passes the calls of external schedulers on to the manager that leads, byte by byte. Used by the gRPC server for
-schedulers of a manager that may follow.
+"""Passes the calls of external schedulers and clients on to the manager that leads, byte by byte. Used by the
+gRPC server of a manager that may follow.
 
 Every call is relayed as a stream in both directions: on the wire, a single message is a stream of one."""
 
@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from shunter.adapters.grpc.channel import open_channel
+from shunter.adapters.grpc.channel import ReadClientTls, open_channel
 from shunter.log import Log
 
 RELAYED = "shunter-relayed"  # in the metadata of a call that comes from another manager
@@ -28,11 +28,12 @@ Handler = Any  # of gRPC; its class is generic only in the stubs
 
 
 class SchedulerRelay(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic only in the stubs
-    """`certificate` is the PEM text of the authority that signed the leader's certificate; None: without TLS."""
+    """`tls` says whom to trust as the leader; None: without TLS. `answered_here`: beginnings of names of methods that
+    this manager answers by itself."""
 
-    def __init__(self, leader: Leader, certificate: bytes | None = None) -> None:
-        self._leader = leader
-        self._certificate = certificate
+    def __init__(self, leader: Leader, tls: ReadClientTls | None = None, answered_here: tuple[str, ...] = ()) -> None:
+        self._leader, self._answered_here = leader, answered_here
+        self._tls = tls
         self._address = ""
         self._channel: grpc.aio.Channel | None = None
 
@@ -41,9 +42,9 @@ class SchedulerRelay(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # g
         continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler]],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Handler:
-        if self._leader() is None:
-            return await continuation(handler_call_details)
         method = handler_call_details.method
+        if self._leader() is None or method.startswith(self._answered_here):
+            return await continuation(handler_call_details)
 
         async def relay(requests: AsyncIterator[bytes], context: Context) -> None:
             await self._relay(method, requests, context)
@@ -100,7 +101,7 @@ class SchedulerRelay(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # g
         if self._channel is None or self._address != address:
             old, self._channel, self._address = (
                 self._channel,
-                open_channel(address, certificate=self._certificate),
+                open_channel(address, tls=self._tls),
                 address,
             )
             if old is not None:

@@ -1,21 +1,22 @@
-"""The manager's gRPC server for external schedulers: `shunter.v1.ExternalScheduler`. Started by the app on request; it
-decides nothing. A manager that follows relays every call to the leader.
+"""The manager's gRPC server for external schedulers, `shunter.v1.ExternalScheduler`, and for what the app adds to it.
+Started by the app on request; it decides nothing. A manager that follows relays calls to the leader.
 
 A stream sends situations only as fast as the client reads them. Changes in between go into the next message."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any, NoReturn
 
 import grpc
 import grpc.aio
 
-from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S
+from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, ReadClientTls
 from shunter.adapters.grpc.listen import (
     SCHEDULERS,
+    ReadServerTls,
     ServerTimeouts,
-    ServerTls,
     find_connections_max,
     open_port,
     server_options,
@@ -34,12 +35,14 @@ from shunter.model.errors import (
     Unavailable,
 )
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT
-from shunter.ports.schedulers import SchedulerService
+from shunter.ports.schedulers import SchedulerService, SchedulerSession
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.proto.v1 import external_scheduler_pb2_grpc as pb_grpc
 from shunter.wire.situations import answer_message, read_decision, situation_message
 
 CALLS_MAX = 500  # at once
+CHECK_EVERY_S = 1.0  # whether schedulers are still permitted
+REVOKED = "its token is no longer valid: it was revoked or reset, or has expired"
 MODE_DEFAULT = "lead"
 RETRY_AFTER = "retry-after-ms"  # in the trailing metadata where the caller is asked to be patient
 _BEARER_PREFIX = "bearer "
@@ -60,7 +63,8 @@ log = Log(__name__)
 class SchedulerServer:
     """`service_for` returns the service on behalf of a token's caller; None for an unknown token. `port` 0 picks a free
     port; `start` returns it. `leader` returns the gRPC address of the manager that leads: empty if nobody does, None if
-    it is this one. `leader_certificate` is the PEM text of the authority that signed the leader's certificate."""
+    it is this one. `leader_tls` says whom to trust as the leader. `add_services` adds others, of which `answered_here`
+    are not relayed."""
 
     def __init__(
         self,
@@ -68,12 +72,15 @@ class SchedulerServer:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        tls: ServerTls | None = None,
+        tls: ReadServerTls | None = None,
         leader: Callable[[], str | None] = lambda: None,
-        leader_certificate: bytes | None = None,
+        leader_tls: ReadClientTls | None = None,
         timeouts: ServerTimeouts | None = None,
+        add_services: Callable[[grpc.aio.Server], None] = lambda _: None,
+        answered_here: tuple[str, ...] = (),
     ) -> None:
-        self._relay = SchedulerRelay(leader, leader_certificate)
+        self._relay = SchedulerRelay(leader, leader_tls, answered_here)
+        self._add_services = add_services
         self._servicer = _Servicer(service_for)
         self._host, self._port, self._tls = host, port, tls
         self._timeouts = timeouts
@@ -86,6 +93,7 @@ class SchedulerServer:
             maximum_concurrent_rpcs=CALLS_MAX,
         )
         pb_grpc.add_ExternalSchedulerServicer_to_server(self._servicer, server)  # type: ignore[no-untyped-call]
+        self._add_services(server)
         port = open_port(server, self._host, self._port, self._tls, "schedulers")
         await server.start()
         self._server = server
@@ -116,14 +124,27 @@ class _Servicer(pb_grpc.ExternalSchedulerServicer):
         lease: pb.Lease | None = pb.Lease(token=session.token, lease_s=session.lease_s)
         await context.send_initial_metadata(())
         reason = "its stream ended"
+        permission = asyncio.create_task(self._close_when_revoked(context, session))
         try:
             while (situation := await session.next()) is not None:
                 yield situation_message(situation, lease)
                 lease = None
             reason = session.close_reason
         finally:
+            permission.cancel()
             session.close(reason)
         await context.abort(grpc.StatusCode.ABORTED, reason)
+
+    async def _close_when_revoked(self, context: grpc.aio.ServicerContext[Any, Any], session: SchedulerSession) -> None:
+        while True:
+            await asyncio.sleep(CHECK_EVERY_S)
+            try:
+                self._service(context)
+            except Unavailable:
+                continue  # nobody knows just now: the next check will tell
+            except ShunterError:
+                session.close(REVOKED)
+                return
 
     async def Decide(  # noqa: N802
         self, request: pb.Decision, context: grpc.aio.ServicerContext[pb.Decision, pb.DecisionAnswer]

@@ -20,6 +20,7 @@ from shunter.adapters.grpc.channel import (
     METHOD,
     QUICK_CLIENT_OPTIONS,
     SERVICE,
+    ReadClientTls,
     open_channel,
 )
 from shunter.adapters.grpc.codec import Malformed, decode_manager, encode_worker
@@ -41,8 +42,8 @@ Call = grpc.aio.StreamStreamCall[bytes, bytes]
 
 
 class WorkerClient:
-    """`addresses` are those of all managers. `certificate` is the PEM text of the authority that signed theirs; None
-    means an unprotected connection, fit for loopback."""
+    """`addresses` are those of all managers. `tls` says whom to trust, and who this worker is; None means an
+    unprotected connection, fit for loopback. An empty token is not sent."""
 
     def __init__(
         self,
@@ -50,14 +51,14 @@ class WorkerClient:
         addresses: str | Sequence[str],
         token: str,
         *,
-        certificate: bytes | None = None,
+        tls: ReadClientTls | None = None,
         rng: random.Random | None = None,
     ) -> None:
         rng = rng or random.Random()
         self._handler = handler
         self._search = LeaderSearch([addresses] if isinstance(addresses, str) else addresses, rng)
-        self._metadata = (("authorization", f"Bearer {token}"),)
-        self._certificate = certificate
+        self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
+        self._tls = tls
         self._watch = LeaderWatch(
             self._search.addresses, self._channel, self._metadata, lambda: self._address, self._on_news, rng
         )
@@ -196,7 +197,7 @@ class WorkerClient:
 
     def _channel(self, address: str) -> grpc.aio.Channel:
         options = CLIENT_OPTIONS if len(self._search.addresses) == 1 else QUICK_CLIENT_OPTIONS
-        return open_channel(address, options, self._certificate)
+        return open_channel(address, options, self._tls)
 
 
 class Connection:

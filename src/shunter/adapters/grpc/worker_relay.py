@@ -24,6 +24,7 @@ from shunter.adapters.grpc.channel import (
     QUICK_CLIENT_OPTIONS,
     SERVICE,
     STATUS,
+    ReadClientTls,
     open_channel,
 )
 from shunter.adapters.grpc.codec import encode_manager
@@ -32,6 +33,7 @@ from shunter.model.protocol.refusals import RefusalCode, refuse
 from shunter.ports.workers import LeaderRoutes
 
 RELAYED = "shunter-relayed"  # in the metadata of a stream that comes from a watcher
+NODE = "shunter-node"  # next to it: whom the worker's certificate names
 RELAYED_BYTES_MAX = 256 * 2**20 - RESERVE_BYTES  # that were read and are not yet written, of all streams together
 LEADER_WAIT_MAX_S = 5.0  # for a new worker, while nobody leads or the leader does not answer
 LEADER_RETRY_S = 0.2
@@ -64,13 +66,13 @@ class LeaderLink:
 
 
 class WorkerRelay:
-    """`certificate` is the PEM text of the authority that signed the leader's certificate; None: without TLS."""
+    """`tls` is how this manager presents itself to the leader; None: without TLS."""
 
     def __init__(
-        self, routes: LeaderRoutes, certificate: bytes | None = None, *, budget: ByteBudget | None = None
+        self, routes: LeaderRoutes, tls: ReadClientTls | None = None, *, budget: ByteBudget | None = None
     ) -> None:
         self._routes = routes
-        self._certificate = certificate
+        self._tls = tls
         self._budget = budget or ByteBudget(RELAYED_BYTES_MAX)
         self._link: LeaderLink | None = None
         self._following: asyncio.Task[None] | None = None
@@ -89,12 +91,13 @@ class WorkerRelay:
         self._drop_link(End(RefusalCode.SHUTTING_DOWN, "the watcher is stopping"))
         await asyncio.gather(*self._closing)
 
-    async def serve(self, requests: AsyncIterator[bytes], context: Context, authorization: str) -> None:
-        """One worker's stream. `authorization` is what the worker sent: the leader judges it again."""
+    async def serve(self, requests: AsyncIterator[bytes], context: Context, authorization: str, node: str) -> None:
+        """One worker's stream. `authorization` is what the worker sent: the leader judges it again. `node` is whom its
+        certificate names; the leader believes it because a manager says it."""
         self.streams += 1
         call: Call = None
         try:
-            found = await self._open(authorization)
+            found = await self._open(authorization, node)
             if found is None:
                 end: End | None = self._closing_end() or End(RefusalCode.NOT_LEADER, "no manager leads now")
             else:
@@ -111,9 +114,10 @@ class WorkerRelay:
             if call is not None:
                 call.cancel()
 
-    async def _open(self, authorization: str) -> tuple[LeaderLink, Call] | None:
+    async def _open(self, authorization: str, node: str) -> tuple[LeaderLink, Call] | None:
         """A stream that the leader has taken; None if there is none in time."""
-        metadata = (("authorization", authorization), (RELAYED, "1"))
+        given = (("authorization", authorization), (NODE, node))
+        metadata = ((RELAYED, "1"), *((name, text) for name, text in given if text))
         loop = asyncio.get_running_loop()
         give_up_s = loop.time() + LEADER_WAIT_MAX_S
         while loop.time() < give_up_s and not self._closed.is_set():
@@ -192,7 +196,7 @@ class WorkerRelay:
         if self._link is None or self._link.address != address:
             self._drop_link(End(RefusalCode.NOT_LEADER, "another manager leads"))
             options = (*QUICK_CLIENT_OPTIONS, *RECONNECT_OPTIONS)
-            self._link = LeaderLink(address, open_channel(address, options, self._certificate))
+            self._link = LeaderLink(address, open_channel(address, options, self._tls))
         return self._link
 
     def _drop_link(self, end: End) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
@@ -15,22 +16,23 @@ import grpc.aio
 import msgspec
 
 from shunter.adapters.grpc.byte_budget import ByteBudget
-from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, SERVICE, STATUS, WATCH_METHOD
+from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, SERVICE, STATUS, WATCH_METHOD, ReadClientTls
 from shunter.adapters.grpc.codec import Malformed, decode_worker, encode_leader, encode_manager
 from shunter.adapters.grpc.leader_news import LeaderNews
 from shunter.adapters.grpc.listen import (
     WORKERS,
+    ReadServerTls,
     ServerTimeouts,
-    ServerTls,
     find_connections_max,
     open_port,
     server_options,
 )
 from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX, SendBuffer
-from shunter.adapters.grpc.worker_relay import RELAYED, WorkerRelay
+from shunter.adapters.grpc.worker_relay import NODE, RELAYED, WorkerRelay
 from shunter.log import Log
+from shunter.model.identity.certified_names import Bearer, find_certified_name
 from shunter.model.protocol.refusals import RefusalCode, refuse
-from shunter.model.protocol.worker_messages import ManagerMessage, Refused
+from shunter.model.protocol.worker_messages import Hello, ManagerMessage, Refused, WorkerMessage
 from shunter.ports.workers import LeaderRoutes, Session, WorkerAcceptor
 
 UNAUTHORIZED_REASON = "the worker token is missing or wrong"
@@ -40,6 +42,15 @@ THREAD_MIN_BYTES = 256 * 2**10  # of a message that a thread decodes: a megabyte
 log = Log(__name__)
 
 Context = grpc.aio.ServicerContext[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who has connected. `node` is whom its certificate names; None where certificates are not asked for."""
+
+    authorization: str
+    node: str | None
+    is_relayed: bool
 
 
 class WorkerServer:
@@ -53,7 +64,8 @@ class WorkerServer:
         port: int = 0,
         routes: LeaderRoutes | None = None,
         *,
-        tls: ServerTls | None = None,
+        tls: ReadServerTls | None = None,
+        relay_tls: ReadClientTls | None = None,
         send_buffer_bytes_max: int = SEND_BUFFER_BYTES_MAX,
         timeouts: ServerTimeouts | None = None,
         connections_max: int | None = None,
@@ -63,7 +75,7 @@ class WorkerServer:
         self._authorization = f"Bearer {token}".encode()
         self._routes = routes
         self._news = LeaderNews(acceptor, routes)
-        self._relay = None if routes is None else WorkerRelay(routes, budget=relay_budget)
+        self._relay = None if routes is None else WorkerRelay(routes, relay_tls, budget=relay_budget)
         self._host, self._port = host, port
         self._tls = tls
         self._timeouts = timeouts
@@ -108,20 +120,21 @@ class WorkerServer:
     async def _connect(self, requests: AsyncIterator[bytes], context: Context) -> None:
         """One worker's connection, from its first byte to its end."""
         await context.send_initial_metadata(())
-        authorization, is_relayed = self._read_authorization(context), _is_relayed(context)
-        if authorization is not None and not is_relayed and self._relay is not None and self._passes_on():
-            await self._relay.serve(requests, context, authorization)
+        peer = self._identify(context)
+        is_relayed = isinstance(peer, Peer) and peer.is_relayed
+        if isinstance(peer, Peer) and not is_relayed and self._relay is not None and self._passes_on():
+            await self._relay.serve(requests, context, peer.authorization, peer.node or "")
             return
         link = StreamLink(context.write, self._send_buffer_bytes_max, is_relayed=is_relayed)
         self._links.add(link)
         session = None
-        if authorization is None:
-            link.refuse(RefusalCode.UNAUTHORIZED, UNAUTHORIZED_REASON)
+        if isinstance(peer, str):
+            link.refuse(RefusalCode.UNAUTHORIZED, peer)
         elif not is_relayed and self._routes is not None and (other := self._routes.refer_to()) is not None:
             link.refuse(RefusalCode.NOT_LEADER, NO_WATCHER_REASON, other)
         else:
             session = self._acceptor.connect(link)
-        reader = asyncio.create_task(_read(requests, session, link))
+        reader = asyncio.create_task(_read(requests, session, link, None if isinstance(peer, str) else peer.node))
         try:
             await asyncio.wait({reader, link.writer}, return_when=asyncio.FIRST_COMPLETED)
             if reader.done() and (failure := reader.exception()) is not None:
@@ -142,8 +155,8 @@ class WorkerServer:
             log.info("worker.disconnected", peer=context.peer(), reason=link.reason)
 
     async def _watch_leader(self, _request: bytes, context: Context) -> AsyncIterator[bytes]:
-        if self._read_authorization(context) is None:
-            await context.abort(grpc.StatusCode.UNAUTHENTICATED, UNAUTHORIZED_REASON)
+        if isinstance(problem := self._identify(context), str):
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, problem)
         async for leader in self._news.stream():
             yield encode_leader(leader)
 
@@ -152,17 +165,42 @@ class WorkerServer:
         assert self._routes is not None
         return self._acceptor.leading_term is None and self._routes.relay_to() is not None
 
-    def _read_authorization(self, context: Context) -> str | None:
-        """What the caller sent, if it is right."""
-        for key, value in context.invocation_metadata() or ():
-            if key == "authorization":
-                given = value if isinstance(value, bytes) else value.encode()
-                return given.decode() if hmac.compare_digest(given, self._authorization) else None
-        return None
+    def _identify(self, context: Context) -> Peer | str:
+        """Who connects, or why it may not: by its certificate where one is asked for, else by the token of workers."""
+        metadata: dict[str, str | bytes] = dict(context.invocation_metadata() or ())
+        authorization = _text(metadata.get("authorization", ""))
+        if self._tls is not None and self._tls().authorities is not None:
+            return _identify_certificate(context, authorization, metadata)
+        if not hmac.compare_digest(authorization.encode(), self._authorization):
+            return UNAUTHORIZED_REASON
+        return Peer(authorization, None, RELAYED in metadata)
 
 
-def _is_relayed(context: Context) -> bool:
-    return any(key == RELAYED for key, _ in context.invocation_metadata() or ())
+def _identify_certificate(context: Context, authorization: str, metadata: Mapping[str, str | bytes]) -> Peer | str:
+    """A manager that relays a stream says whose it is."""
+    names = context.auth_context().get("x509_subject_alternative_name", ())
+    found = find_certified_name(_text(name) for name in names)
+    if found is None:
+        return "the certificate names no worker; issue one with: shunter ca issue worker NODE"
+    if found.bearer is Bearer.WORKER:
+        return Peer(authorization, found.name, is_relayed=False)
+    if found.bearer is Bearer.MANAGER and RELAYED in metadata and metadata.get(NODE):
+        return Peer(authorization, _text(metadata[NODE]), is_relayed=True)
+    return f"the certificate is that of {found}, and not of a worker"
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
+
+
+def _name_problem(message: WorkerMessage, node: str | None) -> str:
+    """A worker is the node that its certificate names, and no other one; empty if it is."""
+    if node is None or not isinstance(message, Hello) or message.name == node:
+        return ""
+    return (
+        f"the certificate is that of the node {node!r}, and the worker says that it is {message.name[:80]!r};"
+        f" start it with --name {node}, or with a certificate of its own"
+    )
 
 
 class StreamLink:
@@ -222,7 +260,7 @@ def _forget_error(writer: asyncio.Task[None]) -> None:
         writer.exception()
 
 
-async def _read(requests: AsyncIterator[bytes], session: Session | None, link: StreamLink) -> None:
+async def _read(requests: AsyncIterator[bytes], session: Session | None, link: StreamLink, node: str | None) -> None:
     """Deliver messages one by one. Without a session (an unauthorized peer), messages are not even decoded."""
     if session is None:
         await link.writer
@@ -237,4 +275,7 @@ async def _read(requests: AsyncIterator[bytes], session: Session | None, link: S
         if message is None:
             log.warning("message.unknown", size_bytes=len(data))
             continue
+        if problem := _name_problem(message, node):
+            link.refuse(RefusalCode.UNAUTHORIZED, problem)
+            return
         await session.received(message)

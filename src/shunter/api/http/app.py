@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from shunter.api.browser.session_cookies import SAFE_METHODS, check_origin, find_sessions, set_cookie
+from shunter.api.browser.ui_pages import UiPages, is_ui_path
 from shunter.api.http.body_budget import BODIES_BYTES_MAX, OPEN_BODIES_BYTES_MAX, OPEN_BODY_SIZE_MAX, BodyBudget
 from shunter.api.http.entity_tags import EntityTags
 from shunter.api.http.exchange import (
@@ -22,7 +24,7 @@ from shunter.api.http.exchange import (
     encode,
     find_header,
 )
-from shunter.api.http.forwarding import FORWARDED_HEADER, Forwarder, read_min_version
+from shunter.api.http.forwarding import Forwarder, read_min_version
 from shunter.api.http.large_yaml import YamlParser
 from shunter.api.http.openapi import openapi_document
 from shunter.api.http.origins import check_local, cors_headers
@@ -30,27 +32,35 @@ from shunter.api.http.permission_watch import PermissionWatch
 from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
 from shunter.api.http.request_limits import RequestLimiter
 from shunter.api.http.routing import AnsweredBy, Route, RouteMatch, Router
+from shunter.api.limits.failed_attempts import FailedAttempts, source_of
 from shunter.api.routes.external import BASE as EXTERNAL
 from shunter.api.routes.external import EXTERNAL_ROUTES
+from shunter.api.routes.sessions import SESSIONS
 from shunter.api.routes.table import ROUTES
 from shunter.log import Log
 from shunter.model.errors import Busy, Forbidden, NoApi, NotFound, ShunterError, Unauthorized, Unavailable
 from shunter.model.identity.keys import parse_key
 from shunter.model.identity.roles import Role
-from shunter.ports.callers import Caller
+from shunter.model.identity.sessions import LIFETIME_S as SESSION_LIFETIME_S
+from shunter.model.identity.sessions import PREFIX as SESSION_PREFIX
+from shunter.model.identity.sessions import parse_session
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.metrics.response_counter import ResponseCounter
 from shunter.ports.gateway import Gateway
 from shunter.ports.managers import ManagerClient
+from shunter.ports.principals import Principal
 
 if TYPE_CHECKING:
     from shunter.api.stomp.server import StompServer
 
-PROTECTED = ("/api", EXTERNAL)
+PROTECTED = ("/api", "/metrics", EXTERNAL)
 WEBSOCKET = "/scheduler"
 NO_API = "this manager has no api role and serves no clients; `shunter managers` lists those that do"
 NO_TOKEN = "the token is missing or wrong (header `Authorization: Bearer TOKEN`)"
-ANONYMOUS = Caller("", frozenset())
+ANONYMOUS = Principal("", frozenset())
 # Of listeners that ask for no token, and of the STOMP hub.
-EXTERNAL_CALLER = Caller("external", frozenset((Role.SCHEDULER,)))
+EXTERNAL_CALLER = Principal("external", frozenset((Role.SCHEDULER,)))
+SUBSCRIBE = "subscribe"  # the operation of STOMP sessions
 TOKEN_SIZE_MAX = 4096
 log = Log(__name__)
 
@@ -88,17 +98,23 @@ def build_app(
     shared_with: App | None = None,
     client: ManagerClient | None = None,
     limiter: RequestLimiter | None = None,
+    ui: UiPages | None = None,
+    responses: ResponseCounter | None = None,
 ) -> App:
     """`shared_with`: the application of another listener, with which this one shares the STOMP hub and limits.
     `client` reaches the other managers; a manager that is alone needs none. Without a `limiter`, callers may send as
-    many requests as they like."""
+    many requests as they like. Without `ui`, it serves no web UI."""
     settings = settings or ApiSettings()
     if shared_with is not None:
         shared = shared_with.shared
     else:
-        shared = Shared(_LazyStompServer(gateway), YamlParser(), BodyBudget(settings.bodies_bytes_max))
+        attempts = FailedAttempts()
+        stomp = _LazyStompServer(gateway, attempts)
+        shared = Shared(stomp, YamlParser(), BodyBudget(settings.bodies_bytes_max), attempts)
     forwarder = None if client is None else Forwarder(gateway.replication, client)
-    return App(gateway, settings, listener or Listener(), shared, forwarder, limiter)
+    return App(
+        gateway, settings, listener or Listener(), shared, forwarder, limiter, ui, responses or ResponseCounter()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +124,7 @@ class Shared:
     stomp: _LazyStompServer
     yaml: YamlParser
     bodies: BodyBudget
+    attempts: FailedAttempts
 
 
 class App:
@@ -119,9 +136,11 @@ class App:
         shared: Shared,
         forwarder: Forwarder | None,
         limiter: RequestLimiter | None,
+        ui: UiPages | None,
+        responses: ResponseCounter,
     ) -> None:
-        self.shared = shared
-        self._forwarder, self._limiter = forwarder, limiter
+        self.shared, self._responses = shared, responses
+        self._forwarder, self._limiter, self._ui = forwarder, limiter, ui
         self._gateway = gateway
         self._tags = EntityTags(gateway.replication)
         self._permissions = PermissionWatch(gateway.authenticate)
@@ -135,6 +154,7 @@ class App:
             shared.yaml,
             self.bodies,
             OPEN_BODY_SIZE_MAX if listener.is_open else None,
+            (lambda: False) if ui is None else ui.is_built,
             settings.absent_is_304,
         )
         self._requests = 0
@@ -162,6 +182,7 @@ class App:
         finally:
             exchange.release_body()
             self._requests -= 1
+            self._responses.add(exchange.status)
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._settings.serves_clients:
@@ -174,9 +195,12 @@ class App:
 
     async def _handle(self, exchange: Exchange) -> None:
         path = exchange.scope["path"]
-        caller = self._caller_of(exchange.scope)
-        if self._requests > self._settings.requests_max:
-            raise Busy(f"more than {self._settings.requests_max} requests are in progress")
+        if self._ui is not None and self._settings.serves_clients and is_ui_path(path):
+            self._check_busy()
+            await self._ui.serve(exchange)
+            return
+        caller = self._caller_of(exchange)
+        self._check_busy()
         found = self._router.find(path.rstrip("/") if path.startswith(EXTERNAL) else path)
         if found is None and caller is None:
             raise Unauthorized(NO_TOKEN)
@@ -186,24 +210,60 @@ class App:
             raise NotFound(f"path {path[:200]} does not exist; {self._listener.hint}")
         await self._dispatch(exchange, found, caller)
 
-    def _caller_of(self, scope: Scope) -> Caller | None:
-        """None if only the leader can tell. Raises Unauthorized."""
+    def _check_busy(self) -> None:
+        if self._requests > self._settings.requests_max:
+            raise Busy(f"more than {self._settings.requests_max} requests are in progress")
+
+    def _caller_of(self, exchange: Exchange) -> Principal | None:
+        """None if only the leader can tell. Raises Unauthorized, Forbidden."""
+        scope = exchange.scope
         if self._listener.is_open:
             check_local(scope)
             return EXTERNAL_CALLER
         if not scope["path"].startswith(PROTECTED):
             return ANONYMOUS
-        token = _bearer_token(scope)
-        caller = self._gateway.authenticate(token) if token else None
-        if caller is None and not self._may_be_new_key(token):
+        has_token = find_header(scope, b"authorization") is not None
+        if scope["path"] == SESSIONS and scope["method"] == "POST" and not has_token:
+            return ANONYMOUS  # the body has a one-time code
+        exchange.credential = _bearer_token(scope) if has_token else self._find_session(exchange)
+        caller = self._authenticate(exchange) if exchange.credential else None
+        if caller is None and not self._may_be_new_key(exchange.credential):
             raise Unauthorized(NO_TOKEN)
+        if exchange.session is not None and scope["method"] not in SAFE_METHODS and not exchange.is_forwarded:
+            check_origin(scope)
         return caller
 
-    def _may_be_new_key(self, token: str) -> bool:
-        """Whether it is a key that the leader may know already, and this follower not yet."""
-        return self._forwarder is not None and self._gateway.replication.is_following and parse_key(token) is not None
+    def _authenticate(self, exchange: Exchange) -> Principal | None:
+        """Raises Busy if too many wrong credentials came from there."""
+        source, is_shared = source_of((exchange.scope.get("client") or ("",))[0])
+        is_shared = is_shared or (self._forwarder is not None and exchange.is_forwarded)  # the address of a manager
+        self.shared.attempts.check(source, exchange.credential, is_shared=is_shared)
+        caller = self._gateway.authenticate(exchange.credential)
+        if caller is not None:
+            self.shared.attempts.succeeded(source, exchange.credential)
+        elif not self._may_be_new_key(exchange.credential):
+            self.shared.attempts.failed(source)
+        return caller
 
-    async def _dispatch(self, exchange: Exchange, found: RouteMatch, caller: Caller | None) -> None:
+    def _find_session(self, exchange: Exchange) -> str:
+        """Of the cookies, the session of this cluster. A session that is used is renewed from time to time."""
+        sessions = find_sessions(exchange.scope)
+        known = (each for each in sessions if self._gateway.authenticate(each[1]) is not None)
+        exchange.session = next(known, sessions[0] if sessions else None)
+        if exchange.session is None:
+            return ""
+        name, text = exchange.session
+        if (renewed := self._gateway.renew_session(text)) is not None:
+            exchange.extra_headers = [set_cookie(exchange.scope, name, renewed, SESSION_LIFETIME_S)]
+        return text
+
+    def _may_be_new_key(self, text: str) -> bool:
+        """Whether it is a key that the leader may know already, and this follower not yet."""
+        if self._forwarder is None or not self._gateway.replication.is_following:
+            return False
+        return parse_key(text) is not None or parse_session(text) is not None
+
+    async def _dispatch(self, exchange: Exchange, found: RouteMatch, caller: Principal | None) -> None:
         method = exchange.scope["method"]
         route = found.methods.get("GET" if method == "HEAD" else method)
         if caller is None and (route is None or route.answered_by is AnsweredBy.RECEIVER):
@@ -225,10 +285,12 @@ class App:
         if self._forwarder is not None and await self._forwarder.forward(exchange, route, min_version):
             return
         if self._limiter is not None and not route.public:
-            await self._limiter.check(caller)
+            await self._limiter.check(caller, exchange)
         bound = self._gateway.for_caller(caller, route.name)
+        if not caller.is_cluster_wide:
+            _use_own_namespace(exchange, bound.identity.default_namespace())
         if not self._listener.is_open and not route.public:
-            exchange.permission = self._permissions.of(_bearer_token(exchange.scope), caller)
+            exchange.permission = self._permissions.of(exchange.credential, caller)
         if route.is_tagged and not exchange.query.get("watch") and await self._is_unchanged(exchange):
             await exchange.respond(304)
             return
@@ -246,10 +308,16 @@ class App:
         return current is not None
 
 
+def _use_own_namespace(exchange: Exchange, own: str) -> None:
+    """The default namespace belongs to the cluster. To a tenant, the same word means the default one of its own."""
+    for values in (exchange.query, exchange.path_params):
+        if values.get("namespace") == NAMESPACE_DEFAULT:
+            values["namespace"] = own
+
+
 def _is_for_any_manager(route: Route, exchange: Exchange) -> bool:
     """Whether a manager that serves no clients answers it: another manager forwards it, or it is about this one."""
-    is_forwarded = exchange.header(FORWARDED_HEADER) is not None
-    return is_forwarded or route.public or route.answered_by is AnsweredBy.RECEIVER
+    return exchange.is_forwarded or route.public or route.answered_by is AnsweredBy.RECEIVER
 
 
 async def _send_error(exchange: Exchange, error: ShunterError) -> None:
@@ -260,17 +328,18 @@ async def _send_error(exchange: Exchange, error: ShunterError) -> None:
 
 
 def _bearer_token(scope: Scope) -> str:
-    """The token of a request; empty if there is none, or if it cannot be one."""
+    """The token of a request; empty if there is none, or if it cannot be one. Sessions belong into cookies."""
     kind, _, token = (find_header(scope, b"authorization") or "").partition(" ")
     token = token.strip()
-    return token if kind.lower() == "bearer" and len(token) <= TOKEN_SIZE_MAX and token.isascii() else ""
+    is_token = kind.lower() == "bearer" and len(token) <= TOKEN_SIZE_MAX and token.isascii()
+    return token if is_token and not token.startswith(SESSION_PREFIX) else ""
 
 
 class _LazyStompServer:
     """WebSockets of all listeners. Their server is loaded with the first one."""
 
-    def __init__(self, gateway: Gateway) -> None:
-        self._gateway = gateway
+    def __init__(self, gateway: Gateway, attempts: FailedAttempts) -> None:
+        self._gateway, self._attempts = gateway, attempts
         self._server: StompServer | None = None
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, *, is_open: bool) -> None:
@@ -289,17 +358,63 @@ class _LazyStompServer:
                 await receive()
                 await refuse(send, error.status, error.detail)
                 return
+        credential = ""
         has_token = find_header(scope, b"authorization") is not None
-        if has_token and not is_open and not self._is_valid_token(_bearer_token(scope)):
+        source = source_of((scope.get("client") or ("",))[0])
+        try:
+            if has_token and not is_open and not self._is_valid_token(source, credential := _bearer_token(scope)):
+                raise Unauthorized(NO_TOKEN)
+        except (Unauthorized, Busy, Forbidden) as error:
             await receive()
-            await refuse(send, 401, NO_TOKEN)
+            await refuse(send, error.status, error.detail)
             return
+        if not has_token and not is_open:
+            try:
+                credential = self._find_session(scope)
+            except Forbidden as error:
+                await receive()
+                await refuse(send, error.status, error.detail)
+                return
         if self._server is None:
-            self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER, "subscribe").objects))
-        await self._server.serve(scope, receive, send, self._is_valid_token, is_authenticated=is_open or has_token)
+            self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER, SUBSCRIBE).objects))
+        is_authenticated = is_open or bool(credential)
+        check = partial(self._is_admitted, source)
+        await self._server.serve(scope, receive, send, check, is_authenticated=is_authenticated, credential=credential)
 
-    def _is_valid_token(self, token: str) -> bool:
-        return bool(token) and self._gateway.authenticate(token) is not None
+    def _find_session(self, scope: Scope) -> str:
+        """The session of a browser that lets it in, or nothing. Raises Forbidden, also for a page of another site."""
+        for _, text in find_sessions(scope):
+            caller = self._gateway.authenticate(text)
+            if caller is not None:
+                check_origin(scope)
+                self._check_permission(caller)
+                return text
+        return ""
+
+    def _is_admitted(self, source: tuple[str, bool], token: str) -> bool:
+        """Of a CONNECT frame, which has no other answer than yes and no."""
+        try:
+            return self._is_valid_token(source, token)
+        except (Busy, Forbidden):
+            return False
+
+    def _is_valid_token(self, source: tuple[str, bool], token: str) -> bool:
+        """Raises Busy if too many wrong ones came from there, and Forbidden for one that may not see all objects."""
+        if not token:
+            return False
+        address, is_shared = source
+        self._attempts.check(address, token, is_shared=is_shared)
+        caller = self._gateway.authenticate(token)
+        if caller is None:
+            self._attempts.failed(address)
+            return False
+        self._attempts.succeeded(address, token)
+        self._check_permission(caller)
+        return True
+
+    def _check_permission(self, caller: Principal) -> None:
+        """The topics have the objects of all namespaces, so they are for those who may see them all."""
+        self._gateway.for_caller(caller, SUBSCRIBE)
 
 
 def _encode_openapi() -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from shunter.api.http.connection_limits import ConnectionLimits
 from shunter.log import Log
 
+DRAINED_BYTES_MAX = 256 * 2**20  # of a body after its request was answered
 HEALTH_PATH = b"/healthz"
 RETRY_AFTER_S = 2
 NEVER = float("inf")
@@ -34,6 +36,8 @@ class Connection(HttpToolsProtocol):
         self._late, self._limit_s = "", 0.0  # what the peer owes, and within which time
         self._is_in_headers = self._is_in_body = False
         self._header_bytes = 0
+        self._drained_bytes = 0  # of a body whose request is answered already
+        self._closes_after_body = False
         self._timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
 
@@ -82,14 +86,24 @@ class Connection(HttpToolsProtocol):
             self._refuse(400, "invalid request", "the request has several Host headers; send one")
             return
         super().on_headers_complete()
+        self._drained_bytes = 0
+        if self.cycle is not None and not self.cycle.keep_alive:  # None: it asks for a WebSocket
+            self.cycle.transport = _ClosingAfterBody(self.transport, self._close_after_body)  # type: ignore[assignment]
 
     def on_body(self, body: bytes) -> None:
-        if not self.transport.is_closing():
-            super().on_body(body)
+        if self.transport.is_closing():
+            return
+        super().on_body(body)
+        if self.cycle.response_complete:
+            self._drained_bytes += len(body)
+            if self._drained_bytes > DRAINED_BYTES_MAX:
+                self.transport.close()
 
     def on_message_complete(self) -> None:
         self._is_in_body = False
         self._deadline = NEVER
+        if self._closes_after_body:
+            self.transport.close()
         if not self.transport.is_closing():
             super().on_message_complete()
 
@@ -108,6 +122,14 @@ class Connection(HttpToolsProtocol):
         if self._write_timer is not None:
             self._write_timer.cancel()
             self._write_timer = None
+
+    def _close_after_body(self) -> None:
+        """The request is answered. A socket that is closed before its peer has sent everything resets the connection,
+        and the peer may never see the answer: that its body is too large, for example."""
+        if self._is_in_body:
+            self._closes_after_body = True
+        else:
+            self.transport.close()
 
     def _replace_host(self) -> None:
         """The host of a request for an absolute URI is the one in the URI (RFC 9112, 3.2.2)."""
@@ -177,3 +199,11 @@ class Connection(HttpToolsProtocol):
             if timer is not None:
                 timer.cancel()
         self._timer = self._write_timer = None
+
+
+class _ClosingAfterBody:
+    """The transport of a request after which the connection ends: `close` takes the rest of its body first."""
+
+    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
+        self.write, self.is_closing = transport.write, transport.is_closing
+        self.close = close

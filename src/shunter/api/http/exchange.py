@@ -16,6 +16,7 @@ from shunter.api.http.body_budget import BodyBudget
 from shunter.api.http.large_yaml import YAML_SIZE_MAX, YamlParser
 from shunter.api.http.permission_watch import Permission
 from shunter.model.errors import Invalid, Problem, TooLarge
+from shunter.model.files.repeated_keys import find_repeated_key
 from shunter.ports.managers import Replication
 
 Message = MutableMapping[str, Any]
@@ -25,6 +26,7 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 JSON = b"application/json"
+FORWARDED_HEADER = b"shunter-forwarded"  # by whom; a request is forwarded once at most
 VERSION_HEADER = b"shunter-version"  # of the state that the answer shows at most
 SAFE_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 TAGGED_HEADERS = (SAFE_HEADERS[0], (b"cache-control", b"private, no-cache"))  # a browser asks each time
@@ -57,6 +59,7 @@ class Context:
     yaml: YamlParser
     bodies: BodyBudget
     body_size_max: int | None = None  # of any body, where the listener has a limit of its own
+    has_ui: Callable[[], bool] = lambda: False  # whether the web UI was built
     absent_is_304: bool = False  # what DELETE /external/schedulings/NAME answers if there is none; else 404
 
 
@@ -66,13 +69,16 @@ class Exchange:
         "_receive",
         "_send",
         "context",
+        "credential",
         "extra_headers",
         "path_params",
         "permission",
         "query",
         "replication",
         "scope",
+        "session",
         "started",
+        "status",
         "tag",
     )
 
@@ -83,7 +89,10 @@ class Exchange:
         self.path_params: dict[str, str] = {}  # what the path names: {"job": "render@3"}
         self.query: dict[str, Any] = {}
         self.started = False
+        self.status = 0  # of the answer, once it has begun
         self.extra_headers: Headers = ()  # headers of whatever is answered
+        self.credential = ""  # what the caller presented: a token, a key or a session
+        self.session: tuple[str, str] | None = None  # name and text of the cookie that authenticated the request
         self.permission: Permission | None = None  # watched while a stream is open; None: for ever
         self.tag: bytes | None = None  # of an answer that shows committed state and nothing else
         self._body_bytes = 0  # taken from the budget of all bodies
@@ -97,6 +106,11 @@ class Exchange:
     @property
     def content_type(self) -> str:
         return (self.header(b"content-type") or "").partition(";")[0].strip().lower()
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Whether another manager sent it on. No web page can pretend so: browsers ask us first, and we decline."""
+        return self.header(FORWARDED_HEADER) is not None
 
     def header(self, name: bytes) -> str | None:
         return find_header(self.scope, name)
@@ -189,7 +203,7 @@ class Exchange:
 
     async def start_raw(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         """The head of an answer exactly as given."""
-        self.started = True
+        self.started, self.status = True, status
         self.release_body()
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
@@ -217,7 +231,8 @@ def decode_json(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
     if not body.strip():
         raise Invalid([Problem("body", "is empty", None, "send a JSON document")])
     try:
-        return decoder.decode(body)
+        decoded = decoder.decode(body)
+        repeated = find_repeated_key(body)
     except msgspec.ValidationError as error:
         found = _FIELD.match(str(error))
         field, message = (found["at"].removeprefix("$").lstrip("."), found["message"]) if found else ("", str(error))
@@ -228,6 +243,9 @@ def decode_json(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
         raise Invalid([Problem("body", "is not UTF-8")]) from None
     except RecursionError:
         raise Invalid([Problem("body", "is nested too deeply")]) from None
+    if repeated is not None:
+        raise Invalid([Problem("body", f"has the key '{repeated}' twice in one object", None, "leave one of them out")])
+    return decoded
 
 
 def _malformed(body: bytes, message: str) -> Problem:

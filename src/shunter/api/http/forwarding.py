@@ -7,14 +7,14 @@ from __future__ import annotations
 import asyncio
 import time
 
-from shunter.api.http.exchange import Exchange
+from shunter.api.browser.session_cookies import FORWARDED_PROTO, is_secure
+from shunter.api.http.exchange import FORWARDED_HEADER, Exchange
 from shunter.api.http.routing import AnsweredBy, Route
 from shunter.api.http.streams import cancel_on_disconnect
 from shunter.model.errors import Busy, Invalid, NotLeader, Problem, Unavailable
 from shunter.ports.managers import ForwardedRequest, Headers, ManagerClient, Replication
 
 MIN_VERSION_HEADER = b"shunter-min-version"  # the newest version that the client has seen
-FORWARDED_HEADER = b"shunter-forwarded"  # by whom; a request is forwarded once at most
 VERSION_DIGITS_MAX = 18
 UNKNOWN_CALLERS_PER_S_MAX = 50  # requests with a key that is not known here, which the leader may know
 # Headers that belong to one connection, not to the request or answer.
@@ -43,7 +43,7 @@ class Forwarder:
         return True
 
     async def _forward_once(self, exchange: Exchange) -> None:
-        if exchange.header(FORWARDED_HEADER) is not None:
+        if exchange.is_forwarded:
             raise NotLeader(
                 "the manager that got the forwarded request is not the leader; nothing was accepted, try again"
             )
@@ -116,9 +116,15 @@ def _request_of(exchange: Exchange) -> ForwardedRequest:
     return ForwardedRequest(
         scope["method"],
         f"{path}?{query}" if query else path,
-        [*headers, (FORWARDED_HEADER, b"1")],
+        [*headers, *_of_browsers(exchange), (FORWARDED_HEADER, b"1")],
         exchange.body_chunks() if has_body else None,
     )
+
+
+def _of_browsers(exchange: Exchange) -> list[tuple[bytes, bytes]]:
+    """What the leader cannot see, and needs for the cookie of a session."""
+    has_told = exchange.header(FORWARDED_PROTO) is not None
+    return [] if has_told or not is_secure(exchange.scope) else [(FORWARDED_PROTO, b"https")]
 
 
 def _end_to_end(headers: Headers) -> list[tuple[bytes, bytes]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from shunter.api.browser.session_cookies import COOKIE_PREFIX
 from shunter.api.http.parameters import Parameter, field_parameter
 from shunter.api.http.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.http.references import JOB_PATTERN
@@ -22,7 +23,7 @@ from shunter.model.job.manifests import job_schema
 from shunter.model.objects.object_fields import EXTERNAL
 from shunter.model.objects.object_manifests import object_schema
 from shunter.model.objects.objects import GROUP, GROUP_ALIAS, KINDS, VERSION
-from shunter.model.rest import admin_fields, external_fields, identity_fields
+from shunter.model.rest import admin_fields, external_fields, identity_fields, secret_fields
 from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import LABELS, NAME
 
@@ -35,6 +36,12 @@ ETAG: Document = {
     "description": "of the state that is shown; absent if time alone changes the answer",
     "schema": {"type": "string"},
 }
+SESSION_SCHEME: Document = {
+    "type": "apiKey",
+    "in": "cookie",
+    "name": COOKIE_PREFIX,
+    "description": "set by createSession; its name ends with a number of the cluster",
+}
 IF_NONE_MATCH = field_parameter("If-None-Match", "ETag of the answer that the client has", text(size_max=8192))
 ALWAYS_POSSIBLE = (401, 403, 429, 500, 503)
 PATH_PARAMETERS: dict[str, Document] = {
@@ -46,7 +53,9 @@ PATH_PARAMETERS: dict[str, Document] = {
     "template": {"description": "name of a template", "schema": {"type": "string", "minLength": 1}},
     "queue": {"description": "name of a queue", "schema": NAME.schema},
     "user": {"description": "name of a user", "schema": NAME.schema},
+    "tenant": {"description": "name of a tenant", "schema": NAME.schema},
     "key": {"description": "id of an API key", "schema": NAME.schema},
+    "secret": {"description": "name of a secret", "schema": NAME.schema},
     "name": {"description": "name of a node", "schema": {"type": "string", "minLength": 1}},
     "group": {"description": "API group", "schema": {"type": "string", "enum": [GROUP, GROUP_ALIAS, NATIVE]}},
     "version": {
@@ -74,11 +83,11 @@ def openapi_document(routes: Iterable[Route]) -> Document:
             "description": description,
             "license": {"name": "Apache-2.0"},
         },
-        "security": [{"token": []}],
+        "security": [{"token": []}, {"session": []}],
         "paths": paths,
         "components": {
             "schemas": shapes.components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}, "session": SESSION_SCHEME},
         },
     }
 
@@ -117,6 +126,9 @@ def _bodies() -> Document:
         "UserPut": identity_fields.USER_PUT.schema,
         "KeyCreate": identity_fields.KEY_CREATE.schema,
         "KeyRotate": identity_fields.KEY_ROTATE.schema,
+        "SecretPut": secret_fields.SECRET_PUT.schema,
+        "TenantCreate": identity_fields.TENANT_CREATE.schema,
+        "TenantPatch": identity_fields.TENANT_PATCH.schema,
         "DeadChoice": admin_fields.DEAD_LETTER_SELECTOR.schema,
         "NodePatch": {
             "type": "object",

@@ -119,9 +119,9 @@ def enum_parameter(
     return Parameter(name, description, read, schema, default, is_repeated)
 
 
-def field_parameter(name: str, description: str, field: Field) -> Parameter:
+def field_parameter(name: str, description: str, field: Field, *, is_repeated: bool = False) -> Parameter:
     """A parameter that is read like a field of a manifest."""
-    return Parameter(name, description, field.read, field.schema)
+    return Parameter(name, description, field.read, field.schema, is_repeated=is_repeated)
 
 
 def namespace_parameter(default: str, *, all_allowed: bool) -> Parameter:
@@ -200,6 +200,11 @@ def time_parameter(name: str, description: str) -> Parameter:
 AFTER = field_parameter("after", "cursor: `next` of the previous page", text(size_max=CURSOR_SIZE_MAX))
 AFTER_NUMBER = field_parameter(
     "after", "cursor: `next` of the previous page", text(r"^[0-9]{1,18}$", size_max=18, rule="the cursor of a page")
+)
+AFTER_JOB = field_parameter(
+    "after",
+    "cursor: `next` of the previous page",
+    text(r"^[0-9]{1,18}(:[^\u0000]{1,200})?$", size_max=220, rule="the cursor of a page"),
 )
 AFTER_TASK = field_parameter(
     "after",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from shunter.model.errors import ShunterError
-from shunter.ports.callers import Caller
+from shunter.ports.principals import Principal
 
 CHECK_EVERY_S = 1.0
 
@@ -18,20 +18,20 @@ Stream = asyncio.Task[object]
 
 
 class PermissionWatch:
-    def __init__(self, authenticate: Callable[[str], Caller | None]) -> None:
+    def __init__(self, authenticate: Callable[[str], Principal | None]) -> None:
         self._authenticate = authenticate
-        self._streams: dict[tuple[str, Caller], set[Stream]] = {}
+        self._streams: dict[tuple[str, Principal], set[Stream]] = {}
         self._timer: asyncio.TimerHandle | None = None  # while there are streams
 
-    def of(self, token: str, caller: Caller) -> Permission:
+    def of(self, token: str, caller: Principal) -> Permission:
         return Permission(self, (token, caller))
 
-    def add(self, grant: tuple[str, Caller], stream: Stream) -> None:
+    def add(self, grant: tuple[str, Principal], stream: Stream) -> None:
         self._streams.setdefault(grant, set()).add(stream)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(CHECK_EVERY_S, self._check)
 
-    def remove(self, grant: tuple[str, Caller], stream: Stream) -> None:
+    def remove(self, grant: tuple[str, Principal], stream: Stream) -> None:
         streams = self._streams.get(grant, set())
         streams.discard(stream)
         if not streams:
@@ -47,7 +47,7 @@ class PermissionWatch:
                     stream.cancel()
         self._timer = asyncio.get_running_loop().call_later(CHECK_EVERY_S, self._check)
 
-    def _is_permitted(self, token: str, caller: Caller) -> bool:
+    def _is_permitted(self, token: str, caller: Principal) -> bool:
         try:
             return self._authenticate(token) == caller
         except ShunterError:
@@ -59,7 +59,7 @@ class Permission:
     """Of one request: which token, and whom it stood for."""
 
     _watch: PermissionWatch
-    _grant: tuple[str, Caller] = field(repr=False)
+    _grant: tuple[str, Principal] = field(repr=False)
 
     def watch(self, stream: Stream) -> None:
         self._watch.add(self._grant, stream)

@@ -11,7 +11,7 @@ from shunter.model.job.arrays import INDEX_MAX
 from shunter.model.schema.name_fields import NAME, RUN_PATTERN
 from shunter.model.schema.problems import Problems, format_value
 from shunter.ports.admin import EventPosition
-from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.principals import JobReference, TaskReference
 
 JOB_PATTERN = RUN_PATTERN + r"|^id:[1-9][0-9]{0,17}$"
 EVENT_PATTERN = r"^[0-9]{1,18}(-[0-9]{1,9})?$"
@@ -21,9 +21,9 @@ _INDEX = re.compile(r"[0-9]{1,10}")
 _EVENT = re.compile(EVENT_PATTERN)
 
 
-def parse_job_reference(text: str, namespace: str) -> JobReference:
+def parse_job_reference(text: str, namespace: str, field: str = "path.job") -> JobReference:
     if not _JOB.fullmatch(text):
-        _refuse("path.job", "must name a job", text, "write NAME, NAME@RUN or id:NUMBER")
+        _refuse(field, "must name a job", text, "write NAME, NAME@RUN or id:NUMBER")
     if text.startswith("id:"):
         return JobReference(namespace, id=int(text[3:]))
     name, _, run = text.partition("@")

@@ -16,7 +16,11 @@ from shunter.api.http.connection_limits import ConnectionLimits
 from shunter.api.http.exchange import Receive, Scope, Send
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from uvicorn.server import ServerState
+
+    from shunter.api.http.tls_listener import TlsListener
 
 KEEP_ALIVE_S = 75
 BACKLOG_MAX = 1024
@@ -29,7 +33,13 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 class HttpServer:
     """A server that listens. Made by `serve`."""
 
-    def __init__(self, listener: asyncio.Server, state: ServerState, host: str, port: int) -> None:
+    def __init__(
+        self,
+        listener: asyncio.Server | TlsListener,
+        state: ServerState,
+        host: str,
+        port: int,
+    ) -> None:
         self.host = host
         self.port = port
         self._listener = listener
@@ -53,21 +63,29 @@ class HttpServer:
 
 
 async def serve(
-    app: Application, host: str = "127.0.0.1", port: int = 0, limits: ConnectionLimits | None = None
+    app: Application,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    limits: ConnectionLimits | None = None,
+    tls: SSLContext | None = None,
 ) -> HttpServer:
     """Listen on an address; port 0 means a free one, told by the result's `port`. Raises OSError if it is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return await serve_socket(app, socket.create_server((host, port), family=family, backlog=BACKLOG_MAX), limits)
+    return await serve_socket(app, socket.create_server((host, port), family=family, backlog=BACKLOG_MAX), limits, tls)
 
 
 async def serve_socket(
-    app: Application, listen_socket: socket.socket, limits: ConnectionLimits | None = None
+    app: Application,
+    listen_socket: socket.socket,
+    limits: ConnectionLimits | None = None,
+    tls: SSLContext | None = None,
 ) -> HttpServer:
     """Serve on a socket that is bound already, and owned by the server from now on. Listeners may share `limits`."""
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
     from shunter.api.http.connection import Connection
+    from shunter.api.http.tls_listener import TlsListener
 
     limits = limits or ConnectionLimits()
     _detect_dead_peers(listen_socket)
@@ -90,9 +108,15 @@ async def serve_socket(
     state = ServerState()
     app_state: dict[str, Any] = {}
     loop = asyncio.get_running_loop()
-    listener = await loop.create_server(
-        lambda: Connection(config, state, app_state, limits), sock=listen_socket, backlog=BACKLOG_MAX
-    )
+
+    def connection() -> Connection:
+        return Connection(config, state, app_state, limits)
+
+    listener: asyncio.Server | TlsListener
+    if tls is None:
+        listener = await loop.create_server(connection, sock=listen_socket, backlog=BACKLOG_MAX)
+    else:
+        listener = TlsListener(listen_socket, tls, connection, limits)
     host, port = listen_socket.getsockname()[:2]
     return HttpServer(listener, state, host, port)
 

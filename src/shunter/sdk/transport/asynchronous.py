@@ -21,6 +21,7 @@ from shunter.sdk.transport.sockets import (
     RECEIVE_MAX_BYTES,
     SEND_TIMEOUT_S,
     Silence,
+    check_scheme,
     not_reachable,
     set_socket_options,
 )
@@ -35,6 +36,7 @@ from shunter.sdk.transport.steps import (
     Step,
     Switch,
 )
+from shunter.sdk.transport.tls import client_context
 
 T = TypeVar("T")
 
@@ -118,8 +120,12 @@ class _LeasedConnection:
         self._connection = await self._transport.acquire_connection()
         self._parser = parser = ResponseParser()
         await self._connection.send(encode_request(self._connection.endpoint, step.request, step.min_version))
-        while parser.status is None:
-            parser.feed(await self._receive(self._connection, step.timeout_s))
+        try:
+            while parser.status is None:
+                parser.feed(await self._receive(self._connection, step.timeout_s))
+        except ConnectionLost:
+            await asyncio.to_thread(check_scheme, self._connection.endpoint)
+            raise
         response = Response(parser.status, parser.headers)
         if not step.stream or parser.status >= 300:
             while not parser.complete:
@@ -206,7 +212,9 @@ async def open_connection(endpoint: Endpoint, managers: int = 1) -> Connection:
     """A new connection. Raises NotReachable."""
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S if managers == 1 else FAILOVER_CONNECT_TIMEOUT_S):
-            reader, writer = await asyncio.open_connection(endpoint.host, endpoint.port, ssl=endpoint.tls or None)
+            reader, writer = await asyncio.open_connection(
+                endpoint.host, endpoint.port, ssl=client_context(endpoint) if endpoint.tls else None
+            )
     except OSError as error:
         raise not_reachable(endpoint, error, managers) from error
     connected: socket.socket | None = writer.get_extra_info("socket")

@@ -24,6 +24,7 @@ from shunter.sdk.transport.sockets import (
     RECEIVE_MAX_BYTES,
     SEND_TIMEOUT_S,
     Silence,
+    check_scheme,
     not_reachable,
     set_socket_options,
 )
@@ -158,8 +159,12 @@ class _LeasedConnection:
         self._connection = self._transport.acquire_connection()
         self._parser = parser = ResponseParser()
         self._connection.send(encode_request(self._connection.endpoint, step.request, step.min_version))
-        while parser.status is None:
-            parser.feed(self._receive(self._connection, step.timeout_s))
+        try:
+            while parser.status is None:
+                parser.feed(self._receive(self._connection, step.timeout_s))
+        except ConnectionLost:
+            check_scheme(self._connection.endpoint)
+            raise
         response = Response(parser.status, parser.headers)
         if not step.stream or parser.status >= 300:
             while not parser.complete:
@@ -226,7 +231,7 @@ class Connection:
     def interrupt(self) -> None:
         """Wakes whoever reads from it in another thread."""
         with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # that of TLS must not run next to a reader
 
     def close(self) -> None:
         self._socket.close()
@@ -251,6 +256,10 @@ def _connect(endpoint: Endpoint, timeout_s: float) -> socket.socket:
     set_socket_options(connected)
     if not endpoint.tls:
         return connected
-    import ssl
+    from shunter.sdk.transport.tls import client_context
 
-    return ssl.create_default_context().wrap_socket(connected, server_hostname=endpoint.host)
+    try:
+        return client_context(endpoint).wrap_socket(connected, server_hostname=endpoint.host)
+    except BaseException:
+        connected.close()
+        raise

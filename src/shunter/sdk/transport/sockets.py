@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 
 from shunter.sdk.endpoint import NO_CLUSTER, Endpoint
-from shunter.sdk.errors import NotReachable
+from shunter.sdk.errors import NotReachable, Rejected
 
 CONNECT_TIMEOUT_S = 10.0
 SEND_TIMEOUT_S = 10.0
@@ -53,7 +53,24 @@ class Silence:
         self._probe_after_s = min(2 * self._probe_after_s, PROBE_AFTER_MAX_S)
 
 
+def check_scheme(endpoint: Endpoint) -> None:
+    """Raises Rejected if a server that closed a plain connection without an answer speaks TLS there. Called after such
+    a failure only."""
+    if endpoint.tls:
+        return
+    from shunter.sdk.transport.tls import speaks_tls
+
+    if speaks_tls(endpoint.host, endpoint.port):
+        url = endpoint.url.replace("http://", "https://", 1)
+        raise Rejected(f"{endpoint.url} speaks HTTPS; write the address as {url}")
+
+
 def not_reachable(endpoint: Endpoint, error: OSError, managers: int) -> NotReachable:
+    """Raises Rejected if the other side is there, and cannot be trusted."""
+    if endpoint.tls:
+        from shunter.sdk.transport.tls import check_trust
+
+        check_trust(endpoint, error)
     if endpoint.local:
         return NotReachable(NO_CLUSTER)
     if managers > 1:

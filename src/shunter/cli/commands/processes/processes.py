@@ -32,6 +32,10 @@ Listen = Annotated[
 ]
 WorkersListen = Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Address for workers of other machines.")]
 Insecure = Annotated[bool, typer.Option("--insecure", help="Allow connections from other machines without TLS.")]
+Tls = Annotated[
+    bool,
+    typer.Option("--tls", help="Encrypt all connections, with certificates of 'shunter ca' or config.toml."),
+]
 ExternalListen = Annotated[
     str | None,
     typer.Option(
@@ -106,6 +110,7 @@ def up(
     datacenter: Datacenter = None,
     listen: Listen = None,
     workers_listen: WorkersListen = None,
+    tls: Tls = False,
     insecure: Insecure = False,
     external_listen: ExternalListen = None,
     external_open: ExternalOpen = False,
@@ -127,6 +132,7 @@ def up(
     \b
     shunter up --detach
     shunter up --cpu 2 --listen 127.0.0.1:7070
+    shunter up --tls --listen 10.0.0.5:7070
     shunter up --simulate-nodes 5000 --policy bin-pack
     shunter up --external-listen 127.0.0.1:8082 --external-open
     """
@@ -138,7 +144,7 @@ def up(
         "machine": _machine(cpu, memory, resource, device, label, datacenter),
         "simulate_nodes": simulate_nodes,
         "speed": speed,
-        **_manager_options(listen, workers_listen, insecure, policy, store, accept_loss, name),
+        **_manager_options(listen, workers_listen, tls, insecure, policy, store, accept_loss, name),
         **_external_options(external_listen, external_open, external_grpc),
     }
     raise typer.Exit(_start(options, detach))
@@ -209,6 +215,7 @@ def manager(
     detach: Detach = False,
     listen: Listen = None,
     workers_listen: WorkersListen = None,
+    tls: Tls = False,
     insecure: Insecure = False,
     external_listen: ExternalListen = None,
     external_open: ExternalOpen = False,
@@ -234,7 +241,7 @@ def manager(
     shunter manager --name m1 --store postgresql://... --coordination etcd://etcd.example:2379
     shunter manager --name w1 --roles watcher --store postgresql://... --coordination etcd://etcd.example:2379
     """
-    options = _manager_options(listen, workers_listen, insecure, policy, store, accept_loss, name)
+    options = _manager_options(listen, workers_listen, tls, insecure, policy, store, accept_loss, name)
     options |= _external_options(external_listen, external_open, external_grpc)
     members = {
         "coordination": _checked_coordination(coordination),
@@ -315,6 +322,7 @@ def version() -> None:
 def _manager_options(
     listen: str | None,
     workers_listen: str | None,
+    tls: bool,
     insecure: bool,
     policy: str | None,
     store: str | None,
@@ -328,6 +336,7 @@ def _manager_options(
     return {
         "listen": check_address(listen, "--listen"),
         "workers_listen": check_address(workers_listen, "--workers-listen"),
+        "tls": tls,
         "insecure": insecure,
         "policy": policy,
         "store": store,
@@ -369,12 +378,9 @@ def _start(options: dict[str, Any], detach: bool) -> int:
         started = start_in_background(_json(options))
         _report_ignored(started, options)
         return _report_start(started, options["policy"])
-    import logging
-
     from shunter.app.options import UpOptions
     from shunter.app.serve import run
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     return run(msgspec.json.decode(_json(options), type=UpOptions), partial(_report_ready, options))
 
 
@@ -436,7 +442,16 @@ def _worker_token(token_file: str | None) -> str:
     if token_file is not None:
         return read_token_file(Path(token_file), fix)
     token = os.environ.pop(WORKER_TOKEN_VARIABLE, "")
+    if not token and _has_certificate():
+        return ""
     if not token:
         fix = "give the file; the token is in SHUNTER_HOME/worker-token of the manager"
         raise Invalid([Problem("--token-file", "is missing", fix=fix)])
     return check_token(token, Problem(WORKER_TOKEN_VARIABLE, "does not look like a token", fix=fix))
+
+
+def _has_certificate() -> bool:
+    """Whether this home has the certificate of a worker, which then needs no token."""
+    from shunter.app.home import Home
+
+    return (Home.find().tls / "worker.crt").exists()
