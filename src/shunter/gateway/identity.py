@@ -8,9 +8,12 @@ from collections.abc import Iterable
 import msgspec
 
 from shunter.engine.engine import Engine
-from shunter.engine.identity.keys import KeyDraft, find_key
-from shunter.engine.state.registries.identity import ApiKey, User
+from shunter.engine.identity.keys import KeyBounds, KeyDraft, find_key
+from shunter.engine.identity.tenants import no_tenant
+from shunter.engine.state.registries.identity import ApiKey, User, user_key
 from shunter.gateway.authentication import roles_of
+from shunter.gateway.scope import Scope
+from shunter.model.errors import Forbidden
 from shunter.model.identity.keys import (
     ID_ALPHABET,
     ID_SIZE,
@@ -21,60 +24,123 @@ from shunter.model.identity.keys import (
     digest_secret,
 )
 from shunter.model.identity.roles import Role
+from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.identity_views import KeyPage, KeyView, MeView, NewKeyView, UserPage, UserView
 from shunter.model.timestamps import iso
-from shunter.ports.callers import Caller
 from shunter.ports.clock import Clock
 from shunter.ports.identity import NewKey
+from shunter.ports.principals import Principal
 
 
 class Identity:
-    def __init__(self, caller: Caller, engine: Engine, clock: Clock) -> None:
-        self._caller, self._engine, self._clock = caller, engine, clock
+    def __init__(self, caller: Principal, engine: Engine, clock: Clock, scope: Scope) -> None:
+        self._caller, self._engine, self._clock, self._scope = caller, engine, clock, scope
 
     async def me(self) -> MeView:
         await self._engine.wait_committed()
         key = self._engine.state.identity.keys.get(self._caller.key)
         expires_at = None if key is None else iso(key.expires_ms / 1000)
         roles = [role for role in Role if role in self._caller.roles]
-        return MeView(user=self._caller.user, roles=list(roles), key=self._caller.key or None, expires_at=expires_at)
+        caller = self._caller
+        return MeView(
+            user=caller.user,
+            roles=list(roles),
+            key=caller.key or None,
+            expires_at=expires_at,
+            tenant=caller.tenant or None,
+            namespace=self.default_namespace(),
+            namespaces=None if self._scope.sees_all else list(self._scope.namespaces()),
+            testbeds=sorted(caller.testbeds),
+            queue=caller.queue or None,
+        )
+
+    def default_namespace(self) -> str:
+        return self._scope.default_namespace or NAMESPACE_DEFAULT
 
     async def users(self, limit: int, after: str | None) -> UserPage:
         await self._engine.wait_committed()
-        users = self._engine.state.identity.users
+        found = self._engine.state.identity.users
+        users = {name: user for name, user in found.items() if self._manages(user.tenant)}
         names, following = _cut_page(users, limit, after)
         return UserPage([_user_view(users[name]) for name in names], following, len(users))
 
-    async def put_user(self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None) -> UserView:
-        await self._engine.put_user(name, roles, is_disabled, self._caller.user)
-        return _user_view(self._engine.state.identity.users[name])
+    async def put_user(
+        self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None, tenant: str | None = None
+    ) -> UserView:
+        owner = self._tenant_to_manage(tenant)
+        await self._engine.put_user(name, roles, is_disabled, self._caller.user, owner)
+        return _user_view(self._engine.state.identity.users[user_key(owner, name)])
 
     async def keys(self, limit: int, after: str | None) -> KeyPage:
         await self._engine.wait_committed()
-        keys = self._engine.state.identity.keys
+        found = self._engine.state.identity.keys
+        keys = {id: key for id, key in found.items() if self._manages(key.tenant)}
         ids, following = _cut_page(keys, limit, after)
         return KeyPage([self._view(keys[id]) for id in ids], following, len(keys))
 
     async def create_key(self, new: NewKey) -> NewKeyView:
         id, secret = _make_id(), _make_secret()
-        draft = KeyDraft(id, _digest(secret), new.user or self._caller.user, new.roles, new.note, new.lifetime_s)
+        draft = KeyDraft(
+            id,
+            _digest(secret),
+            new.user or self._caller.user,
+            new.roles,
+            new.note,
+            new.lifetime_s,
+            self._tenant_to_manage(new.tenant),
+            self._bounds(new),
+        )
         await self._engine.create_key(draft, self._caller.user)
         return self._new_key(id, secret)
 
     async def rotate_key(self, id: str, overlap_s: float) -> NewKeyView:
         secret = _make_secret()
-        await self._engine.rotate_key(id, _digest(secret), overlap_s, self._caller.user)
+        await self._engine.rotate_key(id, _digest(secret), overlap_s, self._caller.user, self._only)
         return self._new_key(id, secret)
 
     async def revoke_key(self, id: str) -> None:
-        await self._engine.revoke_key(id, self._caller.user)
+        await self._engine.revoke_key(id, self._caller.user, self._only)
+
+    @property
+    def _only(self) -> str | None:
+        """The tenant whose users and keys the caller manages; None: those of all."""
+        return self._caller.tenant or None
+
+    def _manages(self, tenant: str) -> bool:
+        return self._only in (None, tenant)
+
+    def _tenant_to_manage(self, tenant: str | None) -> str:
+        """Raises NotFound, in the words for a tenant that does not exist."""
+        if not self._manages(tenant or self._caller.tenant):
+            raise no_tenant(str(tenant))
+        return tenant or self._caller.tenant
+
+    def _bounds(self, new: NewKey) -> KeyBounds:
+        """A key that somebody makes is bound at least as narrowly as theirs."""
+        caller, default = self._caller, self._default_namespace_of(new)
+        testbeds = frozenset(each if "/" in each else f"{default}/{each}" for each in new.testbeds)
+        wanted = KeyBounds(testbeds or caller.testbeds, new.namespace or caller.namespace, new.queue or caller.queue)
+        is_wider = (
+            (caller.testbeds and not wanted.testbeds <= caller.testbeds)
+            or (caller.namespace and wanted.namespace != caller.namespace)
+            or (caller.queue and wanted.queue != caller.queue)
+        )
+        if is_wider:
+            raise Forbidden("your key is bound more narrowly than the key to create; see `shunter whoami`")
+        return wanted
+
+    def _default_namespace_of(self, new: NewKey) -> str:
+        if new.namespace:
+            return new.namespace
+        tenant = self._engine.state.tenants.tenants.get(new.tenant or "")
+        return self.default_namespace() if tenant is None else tenant.namespaces[0]
 
     def _new_key(self, id: str, secret: str) -> NewKeyView:
         key = find_key(self._engine.state.identity.keys, id)
         return NewKeyView(key=str(KeyText(id, secret)), **msgspec.structs.asdict(self._view(key)))
 
     def _view(self, key: ApiKey) -> KeyView:
-        usable = roles_of(key, self._engine.state.identity.users.get(key.user))
+        usable = roles_of(key, self._engine.state.identity.user_of(key))
         is_rotating = key.old_until_ms > self._clock.now() * 1000
         return KeyView(
             id=key.id,
@@ -85,6 +151,10 @@ class Identity:
             expires_at=iso(key.expires_ms / 1000),
             last_used_at=iso(key.used_ms / 1000),
             old_secret_until=iso(key.old_until_ms / 1000) if is_rotating else None,
+            tenant=key.tenant or None,
+            testbeds=sorted(key.testbeds),
+            namespace=key.namespace or None,
+            queue=key.queue or None,
         )
 
 
@@ -99,6 +169,7 @@ def _user_view(user: User) -> UserView:
         name=user.name,
         roles=[str(role) for role in user.roles],
         disabled=user.is_disabled,
+        tenant=user.tenant or None,
         created_at=iso(user.created_ms / 1000) or "",
     )
 

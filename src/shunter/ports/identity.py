@@ -1,14 +1,27 @@
-"""What a transport may ask about users, API keys and its own caller: the Protocol of the sub-gateway `identity`.
+"""What a transport may ask about users, API keys, sessions of browsers, its own caller, tenants and secrets: the
+Protocols of the sub-gateways `identity`, `sign_in`, `tenants` and `secrets`.
 
 Calls raise only the errors of `model.errors`. They return only committed state."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from shunter.model.identity.roles import Role
-from shunter.model.rest.identity_views import KeyPage, MeView, NewKeyView, UserPage, UserView
+from shunter.model.rest.identity_views import (
+    KeyPage,
+    MeView,
+    NewKeyView,
+    SessionCodeView,
+    SessionView,
+    TenantPage,
+    TenantView,
+    UserPage,
+    UserView,
+)
+from shunter.model.rest.secret_views import KeyRotation, SecretPage, SecretView
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +32,53 @@ class NewKey:
     user: str | None = None
     note: str = ""
     lifetime_s: float | None = None
+    tenant: str | None = None  # None: of the caller
+    testbeds: tuple[str, ...] = ()  # NAME or NAMESPACE/NAME, to which it is bound; empty: all
+    namespace: str | None = None  # to which it is bound
+    queue: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TenantChange:
+    """None leaves as it is; a quota of None is removed."""
+
+    namespaces: tuple[str, ...] | None = None
+    queues: tuple[str, ...] | None = None
+    quotas: Mapping[str, int | None] | None = None
+
+
+class TenantService(Protocol):
+    async def page(self, limit: int, after: str | None) -> TenantPage:
+        """By name."""
+        ...
+
+    async def get(self, name: str) -> TenantView: ...
+
+    async def create(self, name: str, change: TenantChange) -> TenantView:
+        """With a namespace and a queue of its own name."""
+        ...
+
+    async def update(self, name: str, change: TenantChange) -> TenantView: ...
+
+    async def delete(self, name: str) -> None:
+        """Raises Conflict while anything is left of it."""
+        ...
 
 
 class IdentityService(Protocol):
     async def me(self) -> MeView: ...
 
+    def default_namespace(self) -> str:
+        """That requests without a namespace mean."""
+        ...
+
     async def users(self, limit: int, after: str | None) -> UserPage:
         """By name."""
         ...
 
-    async def put_user(self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None) -> UserView:
+    async def put_user(
+        self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None, tenant: str | None = None
+    ) -> UserView:
         """Create a user or change it; None leaves as it is."""
         ...
 
@@ -43,3 +93,45 @@ class IdentityService(Protocol):
         ...
 
     async def revoke_key(self, id: str) -> None: ...
+
+
+class SecretService(Protocol):
+    """No call returns a value: values travel only in orders to workers."""
+
+    async def list(self, namespace: str, limit: int, after: str | None) -> SecretPage:
+        """By name."""
+        ...
+
+    async def set(self, namespace: str, name: str, value: bytes) -> SecretView: ...
+
+    async def delete(self, namespace: str, name: str) -> None: ...
+
+    async def rotate_key(self) -> KeyRotation:
+        """Encrypt all secrets with the newest key; if all are already, make a new key first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """`text` is the credential: it belongs into a cookie and nowhere else."""
+
+    text: str = field(repr=False)
+    cookie_name: str
+    lifetime_s: int
+    view: SessionView
+
+
+class SignInService(Protocol):
+    async def create_code(self) -> SessionCodeView:
+        """A one-time code that opens a session of the caller."""
+        ...
+
+    async def open(self) -> OpenedSession:
+        """A session that may do what the caller may."""
+        ...
+
+    async def redeem(self, code: str) -> OpenedSession:
+        """Open a session with a one-time code. Raises Unauthorized."""
+        ...
+
+    async def end(self, session: str) -> None: ...

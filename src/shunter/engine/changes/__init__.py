@@ -17,12 +17,23 @@ from shunter.engine.changes.identity import *
 from shunter.engine.changes.jobs import *
 from shunter.engine.changes.nodes import *
 from shunter.engine.changes.objects import *
+from shunter.engine.changes.secrets import *
 from shunter.engine.changes.services import *
 from shunter.engine.changes.tasks import *
 from shunter.engine.changes.templates import *
+from shunter.engine.changes.tenants import *
 
 Change = (
-    TaskChange | JobChange | ServiceChange | NodeChange | TemplateChange | ClusterChange | ObjectChange | IdentityChange
+    TaskChange
+    | JobChange
+    | ServiceChange
+    | NodeChange
+    | TemplateChange
+    | ClusterChange
+    | ObjectChange
+    | IdentityChange
+    | SecretChange
+    | TenantChange
 )
 
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError)  # of a body that is damaged

@@ -14,18 +14,25 @@ import msgspec
 
 from shunter.engine import changes as c
 from shunter.model.errors import NewerFormat
-from shunter.model.job.spec import GroupSpec, JobOptions, JobSpec
+from shunter.model.job.spec import GroupSpec, JobOptions, JobSpec, SecretRef, TaskSpec
 from shunter.model.objects.batch_jobs import BatchJobSpec, BatchJobStatus, Claim
 from shunter.model.objects.schedulings import JobRecord, SchedulingSpec, SchedulingStatus
 from shunter.model.objects.testbeds import TestbedSpec, TestbedStatus
+from shunter.model.secrets import SealedValue
 
-# A kind of change, a field of a stored struct, or the name of a registry.
+# A kind of change, a field of a stored struct, or the name of a registry; TYPE.FIELD of the state, which this module
+# does not know.
 Stored = type | tuple[type, str] | str
 
 FIRST_FORMAT = 1  # of a store that says nothing; 0.1.0 and 0.2.0 read and write it
 FORMAT = 2  # the newest that this program reads and writes
 # What is newer than the first format, and the format that it came with.
-SINCE: dict[Stored, int] = {c.UserSet: 2, c.KeySet: 2, c.KeyRevoked: 2, c.KeyUsed: 2, "identity": 2}
+SINCE: dict[Stored, int] = {
+    **dict.fromkeys((c.UserSet, c.KeySet, c.KeyRevoked, c.KeyUsed, "identity"), 2),
+    **dict.fromkeys((c.SecretSet, c.SecretDeleted, c.SecretResealed, SealedValue, "secrets"), 2),
+    **dict.fromkeys((SecretRef, (TaskSpec, "secrets"), "ClassKey.secrets", "ClassKey.secret_variables"), 2),
+    **dict.fromkeys((c.TenantSet, c.TenantDeleted, c.UserDeleted, "tenants"), 2),
+}
 
 
 @dataclass(frozen=True, slots=True)

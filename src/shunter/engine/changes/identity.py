@@ -13,6 +13,7 @@ class UserSet(ChangeStruct, tag=52):
     is_disabled: bool
     by: str  # the user who did it
     at_ms: int
+    tenant: str = ""  # of the user; empty for users of the cluster
 
 
 class KeySet(ChangeStruct, tag=53):
@@ -30,6 +31,10 @@ class KeySet(ChangeStruct, tag=53):
     old_until_ms: int
     by: str
     at_ms: int
+    tenant: str = ""  # of the key; empty for keys of the whole cluster
+    testbeds: list[str] = []  # NAMESPACE/NAME, to which the key is bound
+    namespace: str = ""  # to which the key is bound
+    queue: str = ""
 
 
 class KeyRevoked(ChangeStruct, tag=54):

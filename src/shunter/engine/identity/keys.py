@@ -7,15 +7,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shunter.engine import changes as c
+from shunter.engine.identity.tenants import find_tenant
 from shunter.engine.round import Round
-from shunter.engine.state.registries.identity import NO_OLD_SECRET, ApiKey, User
+from shunter.engine.state.registries.identity import NO_OLD_SECRET, ApiKey, User, user_key
+from shunter.engine.state.state import State
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.identity.keys import SecretDigest
 from shunter.model.identity.roles import Role
+from shunter.model.job.spec import QUEUE_DEFAULT
 
 KEYS_MAX = 20_000
 EXPIRED_KEPT_MS = 30 * 86_400_000  # keys that have expired stay in the list for so long
 USE_NOTED_EVERY_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class KeyBounds:
+    """What a key is bound to, within what its tenant owns; empty: to all of it."""
+
+    testbeds: frozenset[str] = frozenset()  # NAMESPACE/NAME
+    namespace: str = ""
+    queue: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +38,8 @@ class KeyDraft:
     roles: tuple[Role, ...]
     note: str
     lifetime_s: float | None  # None: for ever
+    tenant: str = ""
+    bounds: KeyBounds = KeyBounds()
 
 
 def on_create_key(round: Round, draft: KeyDraft, by: str) -> None:
@@ -34,11 +48,13 @@ def on_create_key(round: Round, draft: KeyDraft, by: str) -> None:
         raise Conflict(f"at most {KEYS_MAX:,} keys can exist; revoke some: `shunter key list`")
     if draft.id in identity.keys:
         raise Conflict("the new key has an id that exists already; try again")
-    user = identity.users.get(draft.user)
+    _check_bounds(round.state, draft)
+    user = identity.users.get(user_key(draft.tenant, draft.user))
     if user is not None:
         _check_user(user, draft.roles)
     elif draft.user != by:
-        fix = f"create it: `shunter user create {draft.user} --role {draft.roles[0]}`"
+        option = f" --tenant {draft.tenant}" if draft.tenant else ""
+        fix = f"create it: `shunter user create {draft.user} --role {draft.roles[0]}{option}`"
         raise NotFound(f"user '{draft.user}' does not exist; {fix}")
     expires_ms = 0 if draft.lifetime_s is None else round.now_ms + int(draft.lifetime_s * 1000)
     round.record(
@@ -55,8 +71,24 @@ def on_create_key(round: Round, draft: KeyDraft, by: str) -> None:
             old_until_ms=0,
             by=by,
             at_ms=round.now_ms,
+            tenant=draft.tenant,
+            testbeds=sorted(draft.bounds.testbeds),
+            namespace=draft.bounds.namespace,
+            queue=draft.bounds.queue,
         )
     )
+
+
+def _check_bounds(state: State, draft: KeyDraft) -> None:
+    """Whether a tenant's key is bound to what the tenant owns. Raises NotFound."""
+    if not draft.tenant:
+        return
+    tenant, bounds = find_tenant(state, draft.tenant), draft.bounds
+    named = {each.partition("/")[0] for each in bounds.testbeds} | ({bounds.namespace} if bounds.namespace else set())
+    if foreign := sorted(named - set(tenant.namespaces)):
+        raise NotFound(f"namespace '{foreign[0]}' does not exist")
+    if bounds.queue not in ("", QUEUE_DEFAULT, *tenant.queues):
+        raise NotFound(f"queue '{bounds.queue}' does not exist")
 
 
 def _check_user(user: User, roles: tuple[Role, ...]) -> None:
@@ -69,9 +101,11 @@ def _check_user(user: User, roles: tuple[Role, ...]) -> None:
         raise Conflict(f"user '{user.name}' does not have the role {', '.join(missing)}; {fix}")
 
 
-def on_rotate_key(round: Round, id: str, secret: SecretDigest, overlap_s: float, by: str) -> None:
+def on_rotate_key(
+    round: Round, id: str, secret: SecretDigest, overlap_s: float, by: str, tenant: str | None = None
+) -> None:
     """The old secret is accepted for `overlap_s` more."""
-    key = find_key(round.state.identity.keys, id)
+    key = find_key(round.state.identity.keys, id, tenant)
     if key.has_expired(round.now_ms):
         raise Conflict(f"key '{id}' has expired; create another one: `shunter key create`")
     round.record(
@@ -88,12 +122,16 @@ def on_rotate_key(round: Round, id: str, secret: SecretDigest, overlap_s: float,
             old_until_ms=round.now_ms + int(overlap_s * 1000),
             by=by,
             at_ms=round.now_ms,
+            tenant=key.tenant,
+            testbeds=sorted(key.testbeds),
+            namespace=key.namespace,
+            queue=key.queue,
         )
     )
 
 
-def on_revoke_key(round: Round, id: str, by: str) -> None:
-    find_key(round.state.identity.keys, id)
+def on_revoke_key(round: Round, id: str, by: str, tenant: str | None = None) -> None:
+    find_key(round.state.identity.keys, id, tenant)
     round.record(c.KeyRevoked(id, by, round.now_ms))
 
 
@@ -114,9 +152,9 @@ def drop_expired_keys(round: Round) -> None:
         round.record(c.KeyRevoked(key.id, "expiry", round.now_ms))
 
 
-def find_key(keys: dict[str, ApiKey], id: str) -> ApiKey:
-    """Raises NotFound."""
+def find_key(keys: dict[str, ApiKey], id: str, tenant: str | None = None) -> ApiKey:
+    """With a `tenant`, only a key of it. Raises NotFound."""
     key = keys.get(id)
-    if key is None:
+    if key is None or tenant not in (None, key.tenant):
         raise NotFound(f"key '{id}' does not exist; `shunter key list` shows the ids of all keys")
     return key

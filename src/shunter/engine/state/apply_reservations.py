@@ -28,6 +28,8 @@ def lanes_set(state: State, change: c.LanesSet) -> None:
     state.nodes.reserve(change.node, record.amounts, added)
     record.user_usage.add(record.amounts, added)
     state.queue_lanes[record.key.queue] += added
+    if record.tenant:
+        state.add_placed(record.tenant, record.quota_needs, added)
     for resource, need in record.licences:
         state.licences_used[resource] += need * added
     if not change.width:

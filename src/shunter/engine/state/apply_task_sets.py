@@ -7,8 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from shunter.engine import changes as c
 from shunter.engine.state import apply_services, task_classes
 from shunter.engine.state.ready_ranges import remove_ready
@@ -19,7 +17,7 @@ from shunter.engine.state.records import (
     Job,
     SpecVersion,
     TaskSet,
-    ranges_of,
+    ranges_where,
 )
 from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState
@@ -86,8 +84,8 @@ def job_held(state: State, change: c.JobHeld) -> None:
             _clear_ready(task_set, change.at_ms)
         else:
             queued = state.table.state[task_set.base : task_set.base + task_set.count] == _QUEUED
-            # they are queued from now on
-            state.table.ended_ms[task_set.base : task_set.base + task_set.count][queued] = change.at_ms
+            for first, last in ranges_where(queued):  # they are queued from now on
+                state.table.ended_ms[task_set.base + first : task_set.base + last + 1] = change.at_ms
             make_queued_ready(state, task_set)
 
 
@@ -160,6 +158,8 @@ def register_task_set(state: State, task_set: TaskSet) -> None:
     for each, count in enumerate(task_set.counts):
         if count:
             state.task_counts[each] += count
+            if each <= TaskState.QUEUED:
+                state.pending_tasks[job.namespace] += count
     if task_set.spec.affinity and task_set.has_anti_affinity:
         state.anti_affinity_task_sets[task_set.slot] = task_set
     if task_set.node and task_set.job.type in PER_NODE:
@@ -170,6 +170,8 @@ def drop_task_set(state: State, task_set: TaskSet) -> None:
     for each, count in enumerate(task_set.counts):
         if count:
             state.task_counts[each] -= count
+            if each <= TaskState.QUEUED:
+                state.pending_tasks[task_set.job.namespace] -= count
     state.table.release(task_set.base, task_set.count)
     state.task_sets[task_set.slot] = None
     state.anti_affinity_task_sets.pop(task_set.slot, None)
@@ -187,10 +189,10 @@ def make_queued_ready(state: State, task_set: TaskSet) -> None:
             state.make_ready(task_set, 0, 0)
         return
     delayed, task_set.delayed = task_set.delayed, None
-    queued = np.flatnonzero(state.table.state[task_set.base : task_set.base + task_set.count] == _QUEUED)
+    queued = state.table.state[task_set.base : task_set.base + task_set.count] == _QUEUED
     if delayed:
-        queued = queued[~np.isin(queued, list(delayed))]
-    for first, last in reversed(list(ranges_of(queued))):
+        queued[[index for index in delayed if index < task_set.count]] = False
+    for first, last in reversed(ranges_where(queued)):
         state.make_ready(task_set, first, last)
     task_set.delayed = delayed
 

@@ -241,6 +241,8 @@ def _next_state(state: State, task_set: TaskSet, old: int, count: int, event: Ta
         task_set.counts = ONE_IN_STATE[new]
     state.task_counts[old] -= count
     state.task_counts[new] += count
+    if (old <= _QUEUED) != (new <= _QUEUED):
+        state.pending_tasks[task_set.job.namespace] += count if new <= _QUEUED else -count
     return new
 
 

@@ -22,6 +22,8 @@ from shunter.planning.view import IntArray, Rules, TaskClass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
 ReadyRange = tuple[int, int, int]  # first, last, attempts so far
 Ready = list[ReadyRange] | tuple[ReadyRange, ...]
 Amounts = tuple[tuple[int, int], ...]  # (column of the nodes' resources, amount): faster than vectors for one row
@@ -260,6 +262,8 @@ class ClassKey(msgspec.Struct, frozen=True, array_like=True):
     node: int = 0  # the only node that its tasks may use; policies do not see such classes
     rules: Rules | None = None
     estimate_bits: int = 0  # short ones may go where long ones must not
+    secrets: tuple[str, ...] = ()  # whose tasks wait while one of these is missing
+    secret_variables: tuple[str, ...] = ()  # those of them that must be text
 
 
 @dataclass(slots=True, eq=False)
@@ -278,6 +282,8 @@ class ClassRecord:
     task_sets: deque[TaskSet] = field(default_factory=deque)  # those with ready tasks, oldest first
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by node
     width: int = 0  # of all its lanes
+    tenant: str = ""  # the owner of its namespace, which stays the same while there are classes there
+    quota_needs: tuple[int, ...] = ()  # what a lane uses of the tenant's quotas, in the order of PLACED
     depth: int = 1  # tasks that may be outstanding per lane: grows while they are short
 
     @property
@@ -344,6 +350,16 @@ class NodeRecord:
 def _merged(reported: dict[str, str], overrides: dict[str, str]) -> dict[str, str]:
     """Values set by hand win; an empty value removes a key."""
     return {key: value for key, value in {**reported, **overrides}.items() if value}
+
+
+def ranges_where(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The inclusive ranges of rows where the mask is true. It compares neighbours instead of collecting the numbers of
+    all rows, of which an array may have millions."""
+    if mask.size <= 1:
+        return [(0, 0)] if mask.any() else []
+    edges = (np.flatnonzero(mask[1:] != mask[:-1]) + 1).tolist()
+    boundaries = [*([0] if mask[0] else []), *edges, mask.size]
+    return [(first, end - 1) for first, end in zip(boundaries[::2], boundaries[1::2], strict=False)]
 
 
 def ranges_of(rows: IntArray) -> Iterator[tuple[int, int]]:

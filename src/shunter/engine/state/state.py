@@ -6,7 +6,7 @@ the changes gives the same state."""
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -40,10 +40,13 @@ from shunter.engine.state.registries.moves import MoveRegistry
 from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.engine.state.registries.queues import QueueRegistry
 from shunter.engine.state.registries.registry import Registry
+from shunter.engine.state.registries.secrets import SecretRegistry
 from shunter.engine.state.registries.services import ServiceRegistry
 from shunter.engine.state.registries.templates import TemplateRegistry
+from shunter.engine.state.registries.tenants import TenantRegistry
 from shunter.engine.state.task_set_columns import TaskSetColumns
 from shunter.engine.state.task_table import TaskTable
+from shunter.model.identity.quotas import NOTHING_PLACED
 from shunter.model.job.spec import BATCH, DEFAULT_OPTIONS, PER_NODE, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.planning.order.pending_queue import PendingQueue
@@ -77,6 +80,8 @@ class State:
         self.job_counts = [0] * len(JobState)
         self.usage_by_user: dict[tuple[str, str], UserUsage] = {}  # (namespace, user) -> what their lanes reserve
         self.licences_used: Counter[str] = Counter()
+        self.pending_tasks: Counter[str] = Counter()  # namespace -> tasks of unfinished jobs that are not on nodes yet
+        self._placed_use: dict[str, list[int]] = {}  # tenant -> what its lanes use, in the order of PLACED
         # by slot: groups whose own spec has an anti-affinity to other jobs
         self.anti_affinity_task_sets: dict[int, TaskSet] = {}
         self.gang_jobs: dict[int, Job] = {}  # jobs with gangs
@@ -101,6 +106,8 @@ class State:
         self.moves = MoveRegistry()
         self.objects = ObjectRegistry(self.nodes)
         self.identity = IdentityRegistry()
+        self.secrets = SecretRegistry()
+        self.tenants = TenantRegistry()
         # Classes of one node with ready tasks, and the node's `changed` when they were last tried:
         self.pinned: dict[int, tuple[ClassRecord, int]] = {}
         self.registries: dict[str, Registry] = {
@@ -116,6 +123,8 @@ class State:
             "moves": self.moves,
             "objects": self.objects,
             "identity": self.identity,
+            "secrets": self.secrets,
+            "tenants": self.tenants,
         }
         self.payload_bytes = 0  # of all spec versions
         self._spec_versions: dict[bytes, SpecVersion] = {}
@@ -168,6 +177,17 @@ class State:
         newest = self.find_job(namespace, name)
         ended = self.ended_runs.newest(namespace, name).run
         return max(newest.run if newest is not None else 0, ended) + 1
+
+    def placed_use(self, tenant: str) -> Sequence[int]:
+        """What a tenant has on nodes of each of PLACED."""
+        return self._placed_use.get(tenant, NOTHING_PLACED)
+
+    def add_placed(self, tenant: str, needs: Sequence[int], tasks: int) -> None:
+        used = self._placed_use.setdefault(tenant, list(NOTHING_PLACED))
+        for position, need in enumerate(needs):
+            used[position] += need * tasks
+        if not any(used):
+            del self._placed_use[tenant]
 
     @property
     def usage(self) -> dict[tuple[str, str], IntArray]:

@@ -6,7 +6,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shunter.engine.state.records import ClassKey, ClassRecord, Job, SpecVersion, UserUsage
+from shunter.model.identity.quotas import NOTHING_PLACED, placed_needs
 from shunter.model.job.spec import DEFAULT_OPTIONS, LICENCE_PREFIX, GroupSpec
+from shunter.model.secrets import required_constraints
 from shunter.planning.view import Rules, TaskClass
 
 if TYPE_CHECKING:
@@ -26,11 +28,12 @@ def class_of(
         if state.classes.get(record.task_class.id) is record:
             return record
     spec = spec_version.groups[group_index]
+    constraints = required_constraints(spec.constraints, spec.task.secrets)
     key = ClassKey(
-        job.namespace, job.user, job.priority, tuple(sorted(spec.needs.items())), spec.datacenters,
-        spec.constraints, options.queue, spec.task.runtime, job.deadline_ms if options is not DEFAULT_OPTIONS else 0,
+        job.namespace, job.user, job.priority, tuple(sorted(spec.needs.items())), spec.datacenters, constraints,
+        options.queue, spec.task.runtime, job.deadline_ms if options is not DEFAULT_OPTIONS else 0,
         (job.id, group_index) if spec.parallel_max else None, node, _rules_of(job, group_index, spec),
-        spec.estimate_bits,
+        spec.estimate_bits, *_secrets_of(spec),
     )  # fmt: skip
     class_id = state.class_ids.get(key)
     record = add_class(state, state.next_class, key) if class_id is None else state.classes[class_id]
@@ -50,6 +53,8 @@ def add_class(state: State, class_id: int, key: ClassKey) -> ClassRecord:
     vector = state.nodes.vector(task_class.needs)
     amounts = tuple((column, amount) for column, amount in enumerate(vector.tolist()) if amount)
     record = ClassRecord(key, task_class, vector, amounts, state.dirty_classes, user_usage, _licences_of(key))
+    record.tenant = state.tenants.owner_of(key.namespace)
+    record.quota_needs = placed_needs(task_class.needs) if record.tenant else NOTHING_PLACED
     state.classes[class_id] = record
     state.class_ids[key] = class_id
     state.next_class = max(state.next_class, class_id + 1)
@@ -64,6 +69,14 @@ def drop_class_if_unused(state: State, record: ClassRecord) -> None:
         record.user_usage.classes -= 1
         if not record.user_usage.classes:
             del state.usage_by_user[record.key.namespace, record.key.user]
+
+
+def _secrets_of(spec: GroupSpec) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All, and those that are variables."""
+    refs = spec.task.secrets
+    if not refs:
+        return (), ()
+    return tuple(sorted({each.name for each in refs})), tuple(sorted({each.name for each in refs if each.env}))
 
 
 def _licences_of(key: ClassKey) -> tuple[tuple[str, int], ...]:

@@ -35,9 +35,9 @@ _DECIDERS = frozenset((Role.SCHEDULER, Role.ADMIN))
 _ADMINS = frozenset((Role.ADMIN,))
 
 # fmt: off
-PUBLIC = frozenset(("getHealth", "getSockJsInfo"))  # for everybody, without a token
+PUBLIC = frozenset(("getHealth", "getSockJsInfo", "createSession"))  # for everybody, without a token
 _READS = (
-    "getOpenApi", "getCluster", "getMe", "listManagers", "getThisManager",
+    "getOpenApi", "getCluster", "getMe", "getTenant", "listManagers", "getThisManager",
     "listJobs", "getJob", "listRuns", "explainJob", "explainTask", "followJob", "readJobLogs",
     "listTasks", "getTask", "listAttempts", "readLog", "getTaskMetrics",
     "listTemplates", "getTemplate", "listQueues", "getQueue", "listDead", "listPolicies", "listEvents",
@@ -49,12 +49,16 @@ _READS = (
     "listPastSchedulings", "getPastScheduling",
     "listExternalTestbeds", "getExternalTestbed", "listExternalJobs", "getExternalJob", "getExternalJobMetrics",
     "listExternalSchedulings", "getExternalScheduling", "listExternalPastSchedulings",
-    "subscribe", "listFlight",
+    "subscribe", "listFlight", "listSecrets",
+    "scrapeMetrics",
+    "countJobs", "search", "getManifest", "getTaskMap", "getTimeline", "getNodeMap", "listNodeTasks",
+    "getAnalytics", "listDecisions",
 )
 _SUBMITS = (
     "planJobs", "submitJob", "submitJobs", "updateJob", "stopJob", "stopTask", "holdJob", "releaseJob", "retryJob",
-    "scaleJob", "rollBackJob", "restartJob", "moveTask",
+    "scaleJob", "rollBackJob", "restartJob", "moveTask", "applySuggestion",
     "patchTemplate", "deleteTemplate", "runTemplate", "replayDead", "purgeDead",
+    "setSecret", "deleteSecret",
     "createBatchJob", "replaceBatchJob", "patchBatchJob", "deleteBatchJob", "resetBatchJob",
 )
 _SCHEDULES = (
@@ -66,10 +70,11 @@ _OPERATES = (
     "patchCluster", "usePolicy", "patchQueue", "deleteQueue", "purgeQueue",
     "patchNode", "drainNode", "undrainNode", "cordonNode", "uncordonNode", "releaseNode", "forgetNode",
     "createTestbed", "replaceTestbed", "patchTestbed", "deleteTestbed",
-    "stepDown",
+    "stepDown", "debugManager",
 )
 _ADMINISTERS = (
-    "stopCluster", "listUsers", "putUser", "listKeys", "createKey", "rotateKey", "revokeKey",
+    "stopCluster", "listUsers", "putUser", "listKeys", "createKey", "rotateKey", "revokeKey", "rotateSecretsKey",
+    "listTenants", "createTenant", "patchTenant", "deleteTenant",
 )
 # fmt: on
 
@@ -79,6 +84,8 @@ PERMISSIONS: Mapping[str, frozenset[Role]] = {
     **dict.fromkeys(_SCHEDULES, _SCHEDULERS),
     **dict.fromkeys(_OPERATES, _OPERATORS),
     **dict.fromkeys(_ADMINISTERS, _ADMINS),
+    "createSessionCode": _EVERYBODY,
+    "deleteSession": _EVERYBODY,
     "applyDocuments": _EVERYBODY - {Role.VIEWER},  # each document is checked as well, by its kind
     "connectScheduler": _DECIDERS,
 }

@@ -39,6 +39,17 @@ def create(
     expires_in: Annotated[
         str | None, typer.Option(metavar="DURATION", help="How long it is valid (90d, 12h). Default: no expiry.")
     ] = None,
+    tenant: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="Tenant whose namespaces the key sees, and nothing else.")
+    ] = None,
+    testbeds: Annotated[
+        list[str] | None,
+        typer.Option("--testbed", metavar="NAME", help="Testbed to which the key is bound. Can be repeated."),
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Namespace to which the key is bound.")
+    ] = None,
+    queue: Annotated[str | None, typer.Option(metavar="NAME", help="Queue to which the key is bound.")] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Create an API key and print it, once: it cannot be shown again.
@@ -46,9 +57,13 @@ def create(
     \b
     shunter key create --role submitter --note 'nightly build' --expires-in 90d
     shunter key create --role viewer --user anna > key
+    shunter key create --role submitter --tenant red
     """
     with open_client() as client:
-        found = client.create_key([str(role) for role in roles], user=user, note=note, expires_in=expires_in)
+        found = client.create_key(
+            [str(role) for role in roles], user=user, note=note, expires_in=expires_in, tenant=tenant,
+            testbeds=testbeds or (), namespace=namespace, queue=queue,
+        )  # fmt: skip
     _print_once(found, "created", output)
 
 
@@ -64,8 +79,8 @@ def list_keys(output: Output = Format.TABLE) -> None:
     if output is not Format.TABLE:
         print_items(found, output)
         return
-    drops = {"ID": 0, "USER": 0, "ROLES": 0, "EXPIRES": 1, "LAST USED": 2, "NOTE": 3, "CREATED": 4}
-    titles = ("ID", "USER", "ROLES", "CREATED", "EXPIRES", "LAST USED", "NOTE")
+    drops = {"ID": 0, "USER": 0, "TENANT": 5, "ROLES": 0, "EXPIRES": 1, "LAST USED": 2, "NOTE": 3, "CREATED": 4}
+    titles = ("ID", "USER", "TENANT", "ROLES", "CREATED", "EXPIRES", "LAST USED", "NOTE")
     print_table([Column(title, drop=drops[title]) for title in titles], map(_row, found))
 
 
@@ -122,6 +137,7 @@ def _row(view: KeyView) -> list[str]:
     return [
         view.id,
         view.user,
+        view.tenant or "-",
         ", ".join(view.roles),
         _minute(view.created_at),
         _minute(view.expires_at) if view.expires_at else "never",

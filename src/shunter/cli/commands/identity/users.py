@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.connection import open_client
+from shunter.cli.connection import check_home_is_meant, open_client
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_document, print_items, print_result, print_table
@@ -20,6 +20,7 @@ user = plain_typer(
     "shunter key create --user anna --role submitter",
 )
 token = plain_typer(no_args_is_help=True)
+Tenant = Annotated[str | None, typer.Option(metavar="TENANT", help="Tenant of the user. Default: yours.")]
 Name = Annotated[str, typer.Argument(metavar="USER", help="Name of the user.")]
 
 
@@ -30,6 +31,7 @@ def create(
         list[Role],
         typer.Option("--role", metavar="ROLE", help=f"What the user may do: {', '.join(Role)}. Can be repeated."),
     ],
+    tenant: Tenant = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Create a user, or change the roles of one.
@@ -39,7 +41,7 @@ def create(
     shunter user create anna --role submitter --role scheduler
     """
     with open_client() as client:
-        found = client.put_user(name, roles=[str(role) for role in roles])
+        found = client.put_user(name, roles=[str(role) for role in roles], tenant=tenant)
     state = f"; it is disabled, `shunter user enable {found.name}` enables it" if found.disabled else ""
     print_result(f"user {found.name}: {', '.join(found.roles)}{state}", found, output)
 
@@ -56,31 +58,34 @@ def list_users(output: Output = Format.TABLE) -> None:
     if output is not Format.TABLE:
         print_items(found, output)
         return
-    rows = ([each.name, "disabled" if each.disabled else "enabled", ", ".join(each.roles)] for each in found)
-    print_table([Column("NAME"), Column("STATE"), Column("ROLES")], rows)
+    rows = (
+        [each.name, each.tenant or "-", "disabled" if each.disabled else "enabled", ", ".join(each.roles)]
+        for each in found
+    )
+    print_table([Column("NAME"), Column("TENANT"), Column("STATE"), Column("ROLES")], rows)
 
 
 @user.command("disable")
-def disable(name: Name, output: Output = Format.TABLE) -> None:
+def disable(name: Name, tenant: Tenant = None, output: Output = Format.TABLE) -> None:
     """Disable a user: all its keys are refused. Its jobs continue.
 
     \b
     shunter user disable anna
     """
     with open_client() as client:
-        found = client.put_user(name, disabled=True)
+        found = client.put_user(name, disabled=True, tenant=tenant)
     print_result(f"user {found.name} disabled: its keys are refused, its jobs continue", found, output)
 
 
 @user.command("enable")
-def enable(name: Name, output: Output = Format.TABLE) -> None:
+def enable(name: Name, tenant: Tenant = None, output: Output = Format.TABLE) -> None:
     """Enable a disabled user: its keys are accepted again.
 
     \b
     shunter user enable anna
     """
     with open_client() as client:
-        found = client.put_user(name, disabled=False)
+        found = client.put_user(name, disabled=False, tenant=tenant)
     print_result(f"user {found.name} enabled", found, output)
 
 
@@ -97,6 +102,11 @@ def whoami(output: Output = Format.TABLE) -> None:
         return
     by = "admin token" if found.key is None else f"key {found.key}"
     print_text(f"user {found.user} ({by}), roles: {', '.join(found.roles)}")
+    scope = "the whole cluster" if found.namespaces is None else f"namespaces {', '.join(found.namespaces) or 'none'}"
+    tenant = "" if found.tenant is None else f"tenant {found.tenant}, "
+    bounds = [f"testbed {each}" for each in found.testbeds] + ([f"queue {found.queue}"] if found.queue else [])
+    bound = f"; bound to {', '.join(bounds)}" if bounds else ""
+    print_text(f"{tenant}sees {scope}; default namespace: {found.namespace}{bound}")
 
 
 @token.callback()
@@ -113,13 +123,15 @@ def reset(output: Output = Format.TABLE) -> None:
     """Replace the admin token of the cluster on this machine. The old token is refused at once.
 
     This is the way in when nobody has a valid token. Run it as the user of the manager, on its machine. Several
-    managers share the token: copy the new file `token` into the SHUNTER_HOME of each.
+    managers share the token: copy the new file `token` into the SHUNTER_HOME of each. SHUNTER_URL and contexts do not
+    count: only SHUNTER_HOME says which cluster it is.
 
     \b
     shunter token reset
     """
     from shunter.app.home import Home
 
+    check_home_is_meant()
     home = Home.find()
     home.reset_token()
     print_result(f"new token in {home.token}", {"token_file": str(home.token)}, output)

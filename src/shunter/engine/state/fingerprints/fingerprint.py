@@ -66,6 +66,7 @@ STATE = ComparedFields(
         "next_job",
         "next_class",
         "task_counts",
+        "_placed_use",
         "job_counts",
         "payload_bytes",
         "class_ids",
@@ -86,6 +87,7 @@ STATE = ComparedFields(
             owner: USER_USAGE.of(context, each) for owner, each in state.usage_by_user.items()
         },
         "licences_used": lambda _, state: without_zeroes(state.licences_used),
+        "pending_tasks": lambda _, state: without_zeroes(state.pending_tasks),
         "anti_affinity_task_sets": _anti_affinity_task_sets,
         "gang_jobs": lambda _, state: list(state.gang_jobs),
         "queue_lanes": lambda _, state: without_zeroes(state.queue_lanes),

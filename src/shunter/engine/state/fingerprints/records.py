@@ -56,6 +56,13 @@ def _misassigned_task_sets(context: FingerprintContext, table: TaskTable) -> lis
     ]
 
 
+def _count_attempts(table: TaskTable) -> int:
+    """Rows with an attempt, also such that should be free. Those that are still to be cleared may have one."""
+    attempts = table.attempt[: table.used]
+    uncleared = sum(np.count_nonzero(attempts[first : first + count]) for first, count in table._uncleared)
+    return int(np.count_nonzero(attempts) - uncleared)
+
+
 def _unaccounted(context: FingerprintContext, table: TaskTable) -> int:
     """Rows that neither belong to a task set nor are free."""
     free = len(table._free_rows) + sum(count for _, count in table._free)
@@ -67,12 +74,13 @@ TABLE = ComparedFields(
     described={
         **{name: _column(name) for name in PACKED_COLUMNS},
         "group": _misassigned_task_sets,
-        "used": lambda _, table: int(np.count_nonzero(table.attempt[: table.used])),  # also in rows that should be free
+        "used": lambda _, table: _count_attempts(table),
         "_free": _unaccounted,
         "_free_rows": _unaccounted,
     },
     left_out={
         "rows": "how far it has grown in this process",
+        "_uncleared": "the old values of free rows, which nobody reads",
         "_columns": "the columns, each of which is an attribute too",
         "_packed": "the columns, each of which is an attribute too",
     },
@@ -197,7 +205,7 @@ def _is_registered_usage(context: FingerprintContext, record: ClassRecord) -> bo
 
 CLASS = ComparedFields(
     ClassRecord,
-    plain=("key", "licences", "task_set_count", "width"),
+    plain=("key", "licences", "task_set_count", "width", "tenant", "quota_needs"),
     described={
         "task_class": lambda _, record: record.task_class.id,
         "vector": lambda context, record: by_resource(context.state, record.vector.tolist()),

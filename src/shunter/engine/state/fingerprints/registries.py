@@ -16,8 +16,10 @@ from shunter.engine.state.registries.identity import IdentityRegistry
 from shunter.engine.state.registries.moves import MoveRegistry
 from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.engine.state.registries.queues import QueueRegistry
+from shunter.engine.state.registries.secrets import SecretRegistry
 from shunter.engine.state.registries.services import ServiceRegistry
 from shunter.engine.state.registries.templates import Template, TemplateRegistry
+from shunter.engine.state.registries.tenants import TenantRegistry
 
 _CACHE = "a cache: computed on demand"
 
@@ -107,6 +109,19 @@ OBJECTS = ComparedFields(
     },
 )
 IDENTITY = ComparedFields(IdentityRegistry, plain=("users", "keys"))
+SECRETS = ComparedFields(
+    SecretRegistry,
+    plain=("secrets", "size_bytes"),
+    left_out={
+        "revision": "counts the changes that this process has seen",
+        "known_keys": "what this manager can decrypt, not the store",
+        "unreadable": "what this process could not decrypt, not the store",
+        "missing_keys": "what this manager cannot decrypt, not the store",
+        "_key_uses": "counted from secrets",
+        "pending_revision": "what pending classes were updated for",
+    },
+)
+TENANTS = ComparedFields(TenantRegistry, plain=("tenants", "namespace_owners", "queue_owners"))
 
 REGISTRIES: dict[str, ComparedFields[Any]] = {
     "format": FORMAT,
@@ -121,5 +136,7 @@ REGISTRIES: dict[str, ComparedFields[Any]] = {
     "moves": MOVES,
     "objects": OBJECTS,
     "identity": IDENTITY,
+    "secrets": SECRETS,
+    "tenants": TENANTS,
 }
 ALL_OF_REGISTRIES: tuple[ComparedFields[Any], ...] = (TEMPLATE, *REGISTRIES.values())

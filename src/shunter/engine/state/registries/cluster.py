@@ -19,6 +19,7 @@ POLICY_SETTING = "policy"  # the active policy
 FALLBACK_SETTING = "fallback"  # the policy that decides while an external scheduler is silent
 LEASE_SETTING = "lease"  # seconds for which a scheduler may be silent
 FLIGHT_SETTING = "flight"  # off if decisions are not recorded
+TOKEN_RESET_SETTING = "token_reset"  # when the admin token was last replaced
 PREEMPTION_OFF_GAP = 1_000  # larger than any difference of priorities
 
 

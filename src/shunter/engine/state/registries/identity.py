@@ -19,6 +19,7 @@ class User:
     roles: tuple[Role, ...]  # what its keys may have at most
     is_disabled: bool
     created_ms: int
+    tenant: str = ""  # empty for users of the cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,10 @@ class ApiKey:
     created_ms: int
     expires_ms: int  # 0: never
     used_ms: int  # to the hour; 0: never
+    tenant: str = ""  # empty for keys of the whole cluster
+    testbeds: frozenset[str] = frozenset()  # NAMESPACE/NAME, to which the key is bound; empty: all
+    namespace: str = ""  # to which the key is bound; empty: all
+    queue: str = ""
 
     def has_expired(self, now_ms: int) -> bool:
         return 0 < self.expires_ms <= now_ms
@@ -42,14 +47,23 @@ class ApiKey:
         return is_new or (is_old and now_ms < self.old_until_ms)
 
 
+def user_key(tenant: str, name: str) -> str:
+    """Names of users are unique within a tenant, so that none learns the names of others."""
+    return f"{tenant}/{name}" if tenant else name
+
+
 class IdentityRegistry:
     def __init__(self) -> None:
-        self.users: dict[str, User] = {}
+        self.users: dict[str, User] = {}  # by `user_key`
         self.keys: dict[str, ApiKey] = {}
+
+    def user_of(self, key: ApiKey) -> User | None:
+        return self.users.get(user_key(key.tenant, key.user))
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
         return {
             c.UserSet: self._set_user,
+            c.UserDeleted: self._delete_user,
             c.KeySet: self._set_key,
             c.KeyRevoked: self._revoke_key,
             c.KeyUsed: self._use_key,
@@ -59,8 +73,8 @@ class IdentityRegistry:
         """Written out: `astuple` copies what it finds, and takes thirty times as long."""
         return [
             [
-                (user.name, user.roles, user.is_disabled, user.created_ms)
-                for user in sorted(self.users.values(), key=lambda user: user.name)
+                (user.name, user.roles, user.is_disabled, user.created_ms, user.tenant)
+                for _, user in sorted(self.users.items())
             ],
             [_dump_key(key) for key in sorted(self.keys.values(), key=lambda key: key.id)],
         ]
@@ -68,19 +82,38 @@ class IdentityRegistry:
     def load(self, dump: list[list[Any]]) -> None:
         users, keys = dump
         self.users = {
-            name: User(name, tuple(map(Role, roles)), is_disabled, created_ms)
-            for name, roles, is_disabled, created_ms in users
+            user_key(tenant, name): User(name, tuple(map(Role, roles)), is_disabled, created_ms, tenant)
+            for name, roles, is_disabled, created_ms, tenant in users
         }
         self.keys = {}
-        for id, user, roles, note, secret, old_secret, *times in keys:
-            digests = SecretDigest(*secret), SecretDigest(*old_secret)
-            self.keys[id] = ApiKey(id, user, tuple(map(Role, roles)), note, *digests, *times)
+        for id, user, roles, note, secret, old_secret, times, tenant, testbeds, namespace, queue in keys:
+            old_until_ms, created_ms, expires_ms, used_ms = times
+            self.keys[id] = ApiKey(
+                id=id,
+                user=user,
+                roles=tuple(map(Role, roles)),
+                note=note,
+                secret=SecretDigest(*secret),
+                old_secret=SecretDigest(*old_secret),
+                old_until_ms=old_until_ms,
+                created_ms=created_ms,
+                expires_ms=expires_ms,
+                used_ms=used_ms,
+                tenant=tenant,
+                testbeds=frozenset(testbeds),
+                namespace=namespace,
+                queue=queue,
+            )
 
     def _set_user(self, change: c.UserSet) -> None:
-        known = self.users.get(change.name)
+        known = self.users.get(user_key(change.tenant, change.name))
         roles = tuple(map(Role, change.roles))
         created_ms = change.at_ms if known is None else known.created_ms
-        self.users[change.name] = User(change.name, roles, change.is_disabled, created_ms)
+        user = User(change.name, roles, change.is_disabled, created_ms, change.tenant)
+        self.users[user_key(change.tenant, change.name)] = user
+
+    def _delete_user(self, change: c.UserDeleted) -> None:
+        self.users.pop(user_key(change.tenant, change.name), None)
 
     def _set_key(self, change: c.KeySet) -> None:
         known = self.keys.get(change.id)
@@ -95,6 +128,10 @@ class IdentityRegistry:
             created_ms=change.at_ms if known is None else known.created_ms,
             expires_ms=change.expires_ms,
             used_ms=0 if known is None else known.used_ms,
+            tenant=change.tenant,
+            testbeds=frozenset(change.testbeds),
+            namespace=change.namespace,
+            queue=change.queue,
         )
 
     def _revoke_key(self, change: c.KeyRevoked) -> None:
@@ -109,4 +146,5 @@ def _dump_key(key: ApiKey) -> tuple[Any, ...]:
     secret, old = key.secret, key.old_secret
     digests = (secret.salt, secret.digest), (old.salt, old.digest)
     times = key.old_until_ms, key.created_ms, key.expires_ms, key.used_ms
-    return (key.id, key.user, key.roles, key.note, *digests, *times)
+    bounds = key.tenant, sorted(key.testbeds), key.namespace, key.queue
+    return (key.id, key.user, key.roles, key.note, *digests, times, *bounds)

@@ -1,0 +1,13 @@
+"""What a tenant uses of its quotas. Called by the engine's rounds and the gateway."""
+
+from __future__ import annotations
+
+from shunter.engine.state.registries.tenants import Tenant
+from shunter.engine.state.state import State
+from shunter.model.identity.quotas import PLACED, QUEUED
+
+
+def tenant_use(state: State, tenant: Tenant) -> dict[str, int]:
+    """By the names of QUEUED and PLACED."""
+    pending = sum(state.pending_tasks[namespace] for namespace in tenant.namespaces)
+    return {QUEUED: pending, **dict(zip(PLACED, state.placed_use(tenant.name), strict=True))}

@@ -1,0 +1,19 @@
+"""The quotas of a tenant by name: what it may have queued at most, and what it has on nodes. Pure.
+
+The engine refuses submits beyond QUEUED. What is PLACED is counted and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+QUEUED = "queued"  # tasks of unfinished jobs that are not on nodes
+RUNNING = "running"  # tasks on nodes
+CPU, MEMORY, GPU = "cpu", "memory", "gpu"  # reserved on nodes: milli-cores, bytes, devices
+PLACED = (RUNNING, CPU, MEMORY, GPU)  # what running tasks use, in the order of the planner's columns
+NOTHING_PLACED = (0,) * len(PLACED)
+QUOTAS = (QUEUED,)  # that can be set: those that are enforced
+
+
+def placed_needs(needs: Mapping[str, int]) -> tuple[int, ...]:
+    """What one task with these needs uses of each of PLACED."""
+    return (1, needs.get(CPU, 0), needs.get(MEMORY, 0), needs.get(GPU, 0))

@@ -1,0 +1,54 @@
+"""Which operations are open to callers who do not see the whole cluster. The gateway looks up every operation here.
+
+An operation is either open to them, which means that its sub-gateway answers by their `Scope`, or it is about the
+cluster and needs a cluster-wide credential. What is in neither set is refused to them, and a test fails."""
+
+from __future__ import annotations
+
+from shunter.model.errors import Forbidden
+from shunter.model.identity.roles import PUBLIC
+
+# fmt: off
+SCOPED = frozenset((
+    "getOpenApi", "getMe",
+    "listJobs", "getJob", "listRuns", "followJob", "readJobLogs",
+    "explainJob", "explainTask", "planJobs",
+    "listTasks", "getTask", "listAttempts", "readLog", "listEvents",
+    "listTemplates", "getTemplate", "listDead",
+    "submitJob", "submitJobs", "updateJob", "stopJob", "stopTask", "holdJob", "releaseJob", "retryJob",
+    "scaleJob", "rollBackJob", "restartJob", "moveTask",
+    "patchTemplate", "deleteTemplate", "runTemplate", "replayDead", "purgeDead",
+    "listSecrets", "setSecret", "deleteSecret", "createSessionCode", "deleteSession",
+    "listQueues", "getQueue", "listNodes", "getNode", "getTaskMetrics",
+    "search", "countJobs", "getManifest", "getTaskMap", "getTimeline", "getAnalytics",
+    "getTenant", "listUsers", "putUser", "listKeys", "createKey", "rotateKey", "revokeKey",
+))
+CLUSTER_WIDE = frozenset((
+    "listManagers", "getThisManager", "stepDown", "getCluster", "patchCluster", "stopCluster",
+    "listPolicies", "usePolicy", "listFlight", "exportFlight",
+    "patchQueue", "deleteQueue", "purgeQueue",
+    "patchNode", "drainNode", "undrainNode", "cordonNode", "uncordonNode", "releaseNode", "forgetNode",
+    "listDecisions", "applySuggestion", "scrapeMetrics", "rotateSecretsKey", "debugManager",
+    "listNodeTasks", "getNodeMap",
+    "listTenants", "createTenant", "patchTenant", "deleteTenant",
+    # not scoped yet
+    "getNodeStats", "getNodeMetrics",
+    "listAllObjects", "listObjects", "applyDocuments", "connectScheduler", "subscribe",
+    "listAllBatchJobs", "listBatchJobs", "getBatchJob", "explainBatchJob", "getBatchJobMetrics",
+    "listAllTestbeds", "listTestbeds", "getTestbed", "explainTestbed",
+    "listAllSchedulings", "listSchedulings", "getScheduling", "explainScheduling",
+    "listPastSchedulings", "getPastScheduling",
+    "listExternalTestbeds", "getExternalTestbed", "listExternalJobs", "getExternalJob", "getExternalJobMetrics",
+    "listExternalSchedulings", "getExternalScheduling", "listExternalPastSchedulings",
+    "createBatchJob", "replaceBatchJob", "patchBatchJob", "deleteBatchJob", "resetBatchJob",
+    "createScheduling", "replaceScheduling", "patchScheduling", "deleteScheduling", "writeExternal",
+    "postExternalScheduling", "deleteExternalScheduling", "writeExternalJob", "writeExternalJobByName",
+    "createTestbed", "replaceTestbed", "patchTestbed", "deleteTestbed",
+))
+# fmt: on
+
+
+def check_scope(is_cluster_wide: bool, operation: str) -> None:
+    """Raises Forbidden."""
+    if not is_cluster_wide and operation not in SCOPED and operation not in PUBLIC:
+        raise Forbidden("this needs a cluster-wide credential; yours sees only what its tenant or its bounds allow")
