@@ -23,10 +23,11 @@ Render = Callable[[PublishedRound], list[EventView]]
 
 
 class Subject(NamedTuple):
-    """What a follower follows: None means all."""
+    """What a follower follows: None means all. With a `tenant`, only what it owns when it happens."""
 
     namespace: str | None
     job: str | None
+    tenant: str | None = None
 
 
 class Follower:
@@ -78,8 +79,9 @@ class Follower:
 
 
 class EventHub:
-    def __init__(self, feed: Feed, render: Render) -> None:
-        self._feed, self._render = feed, render
+    def __init__(self, feed: Feed, render: Render, owner_of: Callable[[str], str]) -> None:
+        """`owner_of` a namespace: the tenant; empty if it belongs to the cluster."""
+        self._feed, self._render, self._owner_of = feed, render, owner_of
         self._followers: dict[Subject, set[Follower]] = {}
         self._version = 0  # of the last round that was handed out
         self._subscription: Subscription | None = None
@@ -144,7 +146,7 @@ class EventHub:
         chunks: dict[Subject, list[tuple[int, bytes]]] = {}
         for event_version, event in batch:
             data = b""
-            for subject in subjects_of(event):
+            for subject in self._subjects_of(event):
                 if subject in self._followers:
                     data = data or encode_event(event)
                     chunks.setdefault(subject, []).append((event_version, data))
@@ -157,6 +159,11 @@ class EventHub:
                     late = b"".join([data for each, data in parts if each > follower.version])
                     follower.put(late, follower.version, max(version, follower.version))
         self._version = version
+
+    def _subjects_of(self, event: EventView) -> Iterator[Subject]:
+        yield from subjects_of(event)
+        if event.namespace is not None and (tenant := self._owner_of(event.namespace)):
+            yield from (subject._replace(tenant=tenant) for subject in subjects_of(event))
 
 
 def subjects_of(event: EventView) -> Iterator[Subject]:

@@ -14,14 +14,17 @@ from shunter.engine.state.records import Job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import LogLocation, TaskReader
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun, first_task_of
+from shunter.gateway.streams.events import Events
 from shunter.gateway.streams.job_logs import JobLogs
+from shunter.gateway.streams.job_watch import JobWatches
 from shunter.gateway.streams.log_chunks import GIVE_UP_AFTER_S, read_chunk
 from shunter.model.errors import Conflict, Gone, Unavailable
 from shunter.model.lifecycles import NodeState
 from shunter.model.rest.job_views import FollowLine, LogView, ProgressView
 from shunter.model.rest.log_views import JobLogLine
-from shunter.ports.callers import JobReference, TaskReference
-from shunter.ports.jobs import JobLogQuery, LogChunk, LogQuery
+from shunter.ports.admin import EventPosition
+from shunter.ports.jobs import JobLogQuery, JobNews, LogChunk, LogQuery
+from shunter.ports.principals import JobReference, TaskReference
 from shunter.ports.workers import Workers
 
 PROGRESS_INTERVAL_S = 0.1
@@ -31,12 +34,16 @@ STREAMS = ("stdout", "stderr")
 
 
 class Streams:
-    def __init__(self, engine: Engine, workers: Workers, runs: Runs, reader: TaskReader) -> None:
+    def __init__(self, engine: Engine, workers: Workers, runs: Runs, reader: TaskReader, events: Events) -> None:
         self._engine, self._workers, self._runs, self._reader = engine, workers, runs, reader
-        self._job_logs = JobLogs(workers, runs, reader)
+        self._job_logs = JobLogs(workers, runs, reader, self._describe_down)
+        self._job_watches = JobWatches(engine, runs, events)
 
     async def follow_job(self, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
         return self._follow_run(await self._runs.find(job), mode)
+
+    async def watch_job(self, job: JobReference, after: EventPosition | None) -> AsyncGenerator[JobNews, None]:
+        return await self._job_watches.open(job, after)
 
     async def read_log(self, job: JobReference, task: TaskReference, query: LogQuery) -> LogChunk:
         location = await self._reader.log_location(await self._runs.find(job), task, query.attempt)
@@ -125,10 +132,17 @@ class Streams:
     def _refuse_if_down(self, location: LogLocation) -> None:
         """A node that is down will not answer soon: the caller is told so at once, and does not retry. Raises
         Conflict."""
-        node = self._engine.state.nodes.records.get(location.node)
-        if node is not None and node.state is NodeState.DOWN:
-            cause = f" ({node.reason})" if node.reason else ""
-            raise Conflict(f"node '{node.name}' is down{cause}: its logs cannot be read now; try again when it is back")
+        reason = self._describe_down(location.node)
+        if reason is not None:
+            raise Conflict(reason)
+
+    def _describe_down(self, number: int) -> str | None:
+        """Why the logs of a node that is down cannot be read; None if it is not down."""
+        node = self._engine.state.nodes.records.get(number)
+        if node is None or node.state is not NodeState.DOWN:
+            return None
+        cause = f" ({node.reason})" if node.reason else ""
+        return f"node '{node.name}' is down{cause}: its logs cannot be read now; try again when it is back"
 
     async def _progress(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
         reported: dict[str, int] = {}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -25,8 +25,8 @@ from shunter.gateway.streams.log_chunks import (
 )
 from shunter.model.errors import Busy, Gone, NotFound, Unavailable
 from shunter.model.rest.log_views import JobLogEnd, JobLogLine, TaskLogView
-from shunter.ports.callers import JobReference
 from shunter.ports.jobs import JobLogQuery
+from shunter.ports.principals import JobReference
 from shunter.ports.workers import Workers
 
 INTERVAL_S = 0.1  # between two passes over the tasks of a followed job
@@ -55,8 +55,11 @@ class _Stream:
 
 
 class JobLogs:
-    def __init__(self, workers: Workers, runs: Runs, reader: TaskReader) -> None:
-        self._workers, self._runs, self._reader = workers, runs, reader
+    def __init__(
+        self, workers: Workers, runs: Runs, reader: TaskReader, describe_down: Callable[[int], str | None]
+    ) -> None:
+        """`describe_down`: why the logs of a node cannot be read; None if it is not down."""
+        self._workers, self._runs, self._reader, self._describe_down = workers, runs, reader, describe_down
 
     async def open(self, job: JobReference, query: JobLogQuery) -> AsyncGenerator[JobLogLine, None]:
         """Raises NotFound or Invalid for groups and indexes that do not exist."""
@@ -69,6 +72,11 @@ class JobLogs:
         if isinstance(run, FinishedRun) and not run.view.run:
             raise NotFound(f"job '{run.name}' has not run yet: {run.view.reason}")  # a template
         return self._follow(stream) if query.follow else self._read_all(stream)
+
+    def _explain(self, error: Gone | Unavailable | Busy, location: LogLocation) -> str:
+        """In the words that the log of one task uses."""
+        down = self._describe_down(location.node) if isinstance(error, Unavailable) else None
+        return error.detail if down is None else down
 
     # ---- what is written by now, task by task ----
 
@@ -86,9 +94,10 @@ class JobLogs:
                         async for line in lines:
                             yield line
                 except (Gone, Unavailable, Busy) as error:
-                    stream.missing.add(error.detail, [task.view.name])
+                    reason = self._explain(error, task.location)
+                    stream.missing.add(reason, [task.view.name])
                     if isinstance(error, Unavailable):
-                        stream.down_nodes[task.location.node] = error.detail
+                        stream.down_nodes[task.location.node] = reason
         yield stream.end()
 
     async def _whole_task(self, stream: _Stream, task: LogTask) -> AsyncGenerator[JobLogLine, None]:
@@ -206,7 +215,7 @@ class JobLogs:
                 if isinstance(error, Unavailable):
                     stream.down_nodes[location.node] = error.detail
                 if isinstance(error, Gone) or is_last_try:
-                    stream.missing.add(error.detail, [task.view.name])
+                    stream.missing.add(self._explain(error, location), [task.view.name])
                     stream.found.finish(task)
                 return
             if lines.is_end and not location.is_over:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shunter.gateway.streams import event_hub
+from shunter.gateway.streams import event_hub, events
 from shunter.model.rest.cluster_views import EventView
 from shunter.model.rest.event_stream import encode_event
 from shunter.ports.admin import EventPosition, EventQuery
@@ -181,3 +181,31 @@ def decoded(chunks: list[bytes]) -> list[EventView]:
 
 def ids(chunks: list[bytes]) -> list[str]:
     return [event.id for event in decoded(chunks)]
+
+
+def test_the_newest_events_come_first_over_all_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "ROUNDS_PER_READ", 2)
+    monkeypatch.setattr(events, "NEWEST_ROUNDS_MAX", 3)
+
+    async def scenario(harness: GatewayHarness) -> None:
+        node = await harness.join(cpu=1)
+        for name in ("a", "b", "c"):
+            await harness.run_to_end(node, name)
+        service = harness.gateway.events
+        oldest = [event.id for event in (await service.page(EventQuery(limit=1000))).items]
+        for types in ((), ("job.submitted",)):
+            found: list[EventView] = []
+            after = None
+            while True:
+                page = await service.page(EventQuery(limit=2, after=after, types=types, is_newest_first=True))
+                found += page.items
+                if page.next is None:
+                    break
+                version, _, number = page.next.partition("-")
+                after = EventPosition(int(version), int(number))
+            if types:
+                assert [event.name.partition("@")[0] for event in found] == ["c", "b", "a"]
+            else:
+                assert [event.id for event in found] == oldest[::-1]
+
+    run_scenario(scenario)

@@ -11,8 +11,8 @@ from shunter.model.errors import Conflict, Gone, Unavailable
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import LOG_GONE
 from shunter.model.rest.job_views import FollowLine
-from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import LogChunk, LogQuery
+from shunter.ports.principals import TaskReference
 from tests.unit.gateway.harness import GatewayHarness, read_all, reference, run_scenario
 
 

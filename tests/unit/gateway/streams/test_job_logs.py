@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from shunter.model.errors import Invalid, NotFound
+from shunter.model.errors import Conflict, Invalid, NotFound
 from shunter.model.job.arrays import parse_array
+from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import LOG_GONE, Ended, Order, Started
 from shunter.model.rest.log_views import JobLogEnd, JobLogLine
-from shunter.ports.jobs import JobLogQuery
+from shunter.ports.jobs import JobLogQuery, LogQuery
+from shunter.ports.principals import TaskReference
 from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.gateway.harness import GatewayHarness, read_all, reference, run_scenario
 
@@ -153,6 +155,21 @@ def test_output_that_is_gone_with_its_node_is_named(gone: bool) -> None:
             reason = LOG_GONE if gone else f"node '{node}' is not connected"
             assert [(gap.reason, gap.tasks) for gap in last.missing] == [(reason, 3)]
             assert last.missing[0].names == ["odd/1", "odd/3", "odd/5"]
+
+    run_scenario(scenario)
+
+
+def test_a_node_that_is_down_is_named_as_in_the_log_of_one_task() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        node = await odd_job(harness)
+        harness.log_workers.is_reachable = False
+        await harness.engine.node_event(node, NodeEvent.TIMED_OUT, "no heartbeat for 10 s")
+        await harness.settle()
+        with pytest.raises(Conflict) as refused:
+            await harness.gateway.streams.read_log(reference("odd"), TaskReference(1), LogQuery())
+        for follow in (False, True):
+            _, last = await read(harness, "odd", follow=follow)
+            assert [(gap.reason, gap.tasks) for gap in last.missing] == [(refused.value.detail, 3)]
 
     run_scenario(scenario)
 

@@ -192,7 +192,7 @@ class Container(_message.Message):
     def __init__(self, image: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., network: _Optional[str] = ..., cap_add: _Optional[_Iterable[str]] = ..., pids_max: _Optional[int] = ..., pull: _Optional[str] = ..., read_only: _Optional[bool] = ...) -> None: ...
 
 class TaskSpec(_message.Message):
-    __slots__ = ("command", "env", "dir", "cpu_milli", "memory_bytes", "disk_bytes", "run_timeout_s", "stop_grace_s", "log_max_bytes", "runtime", "container", "mounts", "ports", "health", "user", "stdout", "stderr", "devices", "payload", "stop_after_s", "payload_is_stdin")
+    __slots__ = ("command", "env", "dir", "cpu_milli", "memory_bytes", "disk_bytes", "run_timeout_s", "stop_grace_s", "log_max_bytes", "runtime", "container", "mounts", "ports", "health", "user", "stdout", "stderr", "devices", "payload", "stop_after_s", "payload_is_stdin", "secrets")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -228,6 +228,7 @@ class TaskSpec(_message.Message):
     PAYLOAD_FIELD_NUMBER: _ClassVar[int]
     STOP_AFTER_S_FIELD_NUMBER: _ClassVar[int]
     PAYLOAD_IS_STDIN_FIELD_NUMBER: _ClassVar[int]
+    SECRETS_FIELD_NUMBER: _ClassVar[int]
     command: _containers.RepeatedScalarFieldContainer[str]
     env: _containers.ScalarMap[str, str]
     dir: str
@@ -249,7 +250,20 @@ class TaskSpec(_message.Message):
     payload: bytes
     stop_after_s: float
     payload_is_stdin: bool
-    def __init__(self, command: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., dir: _Optional[str] = ..., cpu_milli: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., run_timeout_s: _Optional[float] = ..., stop_grace_s: _Optional[float] = ..., log_max_bytes: _Optional[int] = ..., runtime: _Optional[str] = ..., container: _Optional[_Union[Container, _Mapping]] = ..., mounts: _Optional[_Iterable[_Union[Mount, _Mapping]]] = ..., ports: _Optional[_Iterable[_Union[Port, _Mapping]]] = ..., health: _Optional[_Iterable[_Union[HealthCheck, _Mapping]]] = ..., user: _Optional[str] = ..., stdout: _Optional[str] = ..., stderr: _Optional[str] = ..., devices: _Optional[_Mapping[str, int]] = ..., payload: _Optional[bytes] = ..., stop_after_s: _Optional[float] = ..., payload_is_stdin: _Optional[bool] = ...) -> None: ...
+    secrets: _containers.RepeatedCompositeFieldContainer[SecretRef]
+    def __init__(self, command: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., dir: _Optional[str] = ..., cpu_milli: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., run_timeout_s: _Optional[float] = ..., stop_grace_s: _Optional[float] = ..., log_max_bytes: _Optional[int] = ..., runtime: _Optional[str] = ..., container: _Optional[_Union[Container, _Mapping]] = ..., mounts: _Optional[_Iterable[_Union[Mount, _Mapping]]] = ..., ports: _Optional[_Iterable[_Union[Port, _Mapping]]] = ..., health: _Optional[_Iterable[_Union[HealthCheck, _Mapping]]] = ..., user: _Optional[str] = ..., stdout: _Optional[str] = ..., stderr: _Optional[str] = ..., devices: _Optional[_Mapping[str, int]] = ..., payload: _Optional[bytes] = ..., stop_after_s: _Optional[float] = ..., payload_is_stdin: _Optional[bool] = ..., secrets: _Optional[_Iterable[_Union[SecretRef, _Mapping]]] = ...) -> None: ...
+
+class SecretRef(_message.Message):
+    __slots__ = ("name", "env", "file", "value")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ENV_FIELD_NUMBER: _ClassVar[int]
+    FILE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    env: str
+    file: str
+    value: bytes
+    def __init__(self, name: _Optional[str] = ..., env: _Optional[str] = ..., file: _Optional[str] = ..., value: _Optional[bytes] = ...) -> None: ...
 
 class Orders(_message.Message):
     __slots__ = ("epoch", "orders", "specs")

@@ -1,0 +1,76 @@
+"""Says who calls: by the token in the metadata, with the limits of wrong tokens and of requests that REST has. Used by
+`api.grpc.calls`."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote
+
+import grpc.aio
+
+from shunter.api.http.request_limits import RequestLimiter
+from shunter.api.limits.failed_attempts import FailedAttempts, source_of
+from shunter.model.errors import ShunterError, Unauthorized
+from shunter.model.identity.sessions import PREFIX as SESSION_PREFIX
+from shunter.ports.gateway import Gateway
+from shunter.ports.principals import Principal
+
+NO_TOKEN = "the token is missing or wrong; send the metadata authorization: Bearer TOKEN"
+REVOKED = "the token is no longer valid: it was revoked or reset, or has expired"
+TOKEN_SIZE_MAX = 4096
+RELAYED = "shunter-relayed"  # in the metadata of a call that another manager passes on
+
+Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class Callers:
+    """`has_peers`: other managers pass calls on to this one, so one address may stand for many users."""
+
+    def __init__(
+        self, gateway: Gateway, attempts: FailedAttempts, limiter: RequestLimiter | None, *, has_peers: bool
+    ) -> None:
+        self._gateway, self._attempts, self._limiter = gateway, attempts, limiter
+        self._has_peers = has_peers
+
+    def identify(self, context: Context) -> tuple[str, Principal]:
+        """The token and whom it stands for. Raises Unauthorized, Busy."""
+        metadata = _metadata(context)
+        kind, _, token = metadata.get("authorization", "").partition(" ")
+        token = token.strip()
+        is_token = kind.lower() == "bearer" and 0 < len(token) <= TOKEN_SIZE_MAX and token.isascii()
+        if not is_token or token.startswith(SESSION_PREFIX):
+            raise Unauthorized(NO_TOKEN)
+        source, is_shared = source_of(_address(context.peer()))
+        is_shared = is_shared or (self._has_peers and RELAYED in metadata)
+        self._attempts.check(source, token, is_shared=is_shared)
+        caller = self._gateway.authenticate(token)
+        if caller is None:
+            self._attempts.failed(source)
+            raise Unauthorized(NO_TOKEN)
+        self._attempts.succeeded(source, token)
+        return token, caller
+
+    async def count(self, caller: Principal) -> None:
+        """Raises Busy if the caller sends too many requests."""
+        if self._limiter is not None:
+            await self._limiter.take(caller)
+
+    def is_still(self, token: str, caller: Principal) -> bool:
+        """Whether the token stands for the same caller as when the call began."""
+        try:
+            return self._gateway.authenticate(token) == caller
+        except ShunterError:
+            return True  # nobody knows just now: the next check will tell
+
+
+def _metadata(context: Context) -> dict[str, str]:
+    return {
+        key: value if isinstance(value, str) else value.decode("latin-1")
+        for key, value in context.invocation_metadata() or ()
+    }
+
+
+def _address(peer: str) -> str:
+    """`ipv4:10.0.0.1:5000` or `ipv6:%5B::1%5D:5000`."""
+    _, _, rest = unquote(peer).partition(":")
+    return rest.rpartition(":")[0].strip("[]")
