@@ -24,6 +24,7 @@ BENCHMARKS = (
     "stomp",
     "followers",
     "heartbeats",
+    "observability",
     "limiter",
     "etags",
     "failover",

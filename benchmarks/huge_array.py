@@ -23,10 +23,10 @@ from shunter.gateway.tokens import Tokens
 from shunter.model.identity.roles import Role
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.model.lifecycles import TaskState
-from shunter.ports.callers import Caller, JobReference, TaskReference
 from shunter.ports.coordination import ManagerRecord
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.jobs import JobLogQuery, JobQuery, TaskQuery
+from shunter.ports.principals import JobReference, Principal, TaskReference
 
 STALL_MS = Bar(at_most=100)
 LINES_READ = 10  # of the log of all tasks
@@ -110,7 +110,7 @@ def build_gateway(ours: Cluster) -> CallerGateway:
         on_heartbeat=lambda _: None,
         run_in_thread=asyncio.to_thread,
     )
-    return gateway.for_caller(Caller("benchmark", frozenset((Role.ADMIN,))), "getMe")
+    return gateway.for_caller(Principal("benchmark", frozenset((Role.ADMIN,))), "getMe")
 
 
 async def busy_ms(request: Awaitable[object]) -> float:

@@ -26,13 +26,14 @@ from shunter.engine.recovery import load_state
 from shunter.gateway.jobs.jobs import Jobs
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.objects import Objects
+from shunter.gateway.scope import Scope
 from shunter.model.identity.roles import Role
 from shunter.model.job.manifests import JobReader
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.model.lifecycles import TaskState
 from shunter.planning.filter.cel import parse_constraint, parse_job_match
-from shunter.ports.callers import Caller
 from shunter.ports.jobs import JobQuery
+from shunter.ports.principals import Principal
 
 SUBMIT_JOBS = 500  # in one call
 TICK_S = 0.001
@@ -158,9 +159,10 @@ async def submit(ours: Cluster, jobs: int) -> None:
 
 async def measure_pages(ours: Cluster) -> tuple[float, float]:
     """The processor time of the first page of all jobs, and of one by state and label, in ms."""
-    caller = Caller("benchmark", frozenset((Role.ADMIN,)))
-    runs, objects = Runs(ours.engine, ours.store), Objects(caller, ours.engine, ours.store)
-    jobs = Jobs(caller, ours.engine, ours.store, runs, JobReader(parse_constraint, parse_job_match), objects)
+    caller = Principal("benchmark", frozenset((Role.ADMIN,)))
+    scope = Scope(caller, ours.engine)
+    runs, objects = Runs(ours.engine, ours.store, scope), Objects(caller, ours.engine, ours.store, scope)
+    jobs = Jobs(caller, ours.engine, ours.store, runs, JobReader(parse_constraint, parse_job_match), objects, scope)
     queries = JobQuery("default"), JobQuery("default", states=("running",), labels=(("team", "film"),))
     first, filtered = [await median_ms(partial(jobs.page, query)) for query in queries]
     return first, filtered
