@@ -47,12 +47,17 @@ def add(
             "--token-file", metavar="FILE", help="File that contains the token. Default: SHUNTER_TOKEN, or a prompt."
         ),
     ] = None,
+    ca_file: Annotated[
+        Path | None,
+        typer.Option("--ca-file", metavar="FILE", help="Authorities to trust for HTTPS. Default: those of the system."),
+    ] = None,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Connect to the cluster first.")] = True,
 ) -> None:
     """Add a context, or replace the one with that name.
 
     \b
     shunter context add prod https://shunter.example.org --token-file prod-token
+    shunter context add prod https://10.0.0.5:7070 --token-file prod-token --ca-file ca.crt
     shunter context add lab http://10.0.0.5:7070,http://10.0.0.6:7070 --token-file lab-token
     """
     check_name(name)
@@ -61,12 +66,13 @@ def add(
     for each in urls:
         parse_url(each, token)
     url = ",".join(urls)
+    trusted = _ca_path(ca_file)
     found = ""
     if check:
-        info = _connect(url, token, token_file)
+        info = _connect(url, token, token_file, trusted)
         found = f": cluster {info.name}, version {info.version}"
     contexts = load_contexts()
-    contexts.by_name[name] = Context(url, token)
+    contexts.by_name[name] = Context(url, token, trusted)
     contexts.save()
     print_text(f"context {name} added{found}")
     if contexts.current != name:
@@ -134,9 +140,20 @@ def _describe(contexts: Contexts) -> str:
     return f"context {contexts.current}: {contexts.get(contexts.current).url}"
 
 
-def _connect(url: str, token: str, token_file: Path | None) -> ClusterInfo:
+def _ca_path(file: Path | None) -> str:
+    """The file stays where it is, so that a rotation of the authority reaches it."""
+    given = file or (Path(found) if (found := os.environ.get("SHUNTER_CA_FILE")) else None)
+    if given is None:
+        return ""
+    if not given.is_file():
+        fix = "copy `ca/ca.crt` from the manager's SHUNTER_HOME"
+        raise Invalid([Problem("--ca-file", "is not a file", str(given), fix)])
+    return str(given.absolute())
+
+
+def _connect(url: str, token: str, token_file: Path | None, ca_file: str) -> ClusterInfo:
     try:
-        with connect(url, token, patience_s=0) as client:
+        with connect(url, token, ca_file=ca_file or None, patience_s=0) as client:
             return client.cluster()
     except Unauthorized as error:
         option, given = ("token", None) if token_file is None else ("--token-file", str(token_file))

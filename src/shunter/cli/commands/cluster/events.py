@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
@@ -18,7 +17,6 @@ from shunter.cli.render.tables import Column, print_items, print_table
 from shunter.model.rest.cluster_views import EventView
 
 EVENTS_SHOWN = 100
-LOOKBACK_FACTOR = 10  # how much further to look back when too few events were found
 
 
 def events(
@@ -51,24 +49,12 @@ def events(
         if after is not None or not limit:
             found = list(fetch(after=after, limit=limit or None))
         else:
-            found = _latest(fetch, client.cluster().state_version, limit)
+            found = list(fetch(newest_first=True, limit=limit))[::-1]
     if output is not Format.TABLE:
         print_items(found, output)
     else:
         columns = [Column("ID", drop=2), Column("TIME", drop=1), Column("EVENT"), Column("NAME"), Column("DETAILS")]
         print_table(columns, map(_row, found))
-
-
-def _latest(fetch: Callable[..., Iterator[EventView]], version: int, limit: int) -> list[EventView]:
-    """The last `limit` events. The API lists from the oldest on, so start shortly before the current version, and go
-    further back until there are enough."""
-    back = limit
-    while True:
-        start = max(0, version - back)
-        found = deque(fetch(after=str(start)), maxlen=limit)
-        if len(found) == limit or start == 0:
-            return list(found)
-        back *= LOOKBACK_FACTOR
 
 
 def _print_live(found: Iterator[EventView], output: Format) -> None:

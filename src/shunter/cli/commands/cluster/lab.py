@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import JOB_FAILED
+from shunter.cli.exit_codes import JOB_FAILED, print_notice
 from shunter.cli.options import Format, Output, duration_s
 from shunter.cli.output_mode import mode
 from shunter.cli.registry import plain_typer
@@ -114,6 +114,7 @@ def run(
     except RunFailed as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(JOB_FAILED) from None
+    _note_filters(experiment)
     if out is not None:
         paths = write_results(experiment, out, day)
         _note(f"wrote {', '.join(path.name for path in paths)} into {out}", began_s)
@@ -137,6 +138,14 @@ def _trace_file(trace: Path | None, is_from_cluster: bool) -> Iterator[Path]:
 def _note(text: str, began_s: float) -> None:
     if not mode.is_quiet:
         print(f"{text} ({time.monotonic() - began_s:.1f} s)", file=sys.stderr, flush=True)
+
+
+def _note_filters(experiment: Experiment) -> None:
+    """What the figures are not about: jobs that filters dropped or changed."""
+    counts = [(each, "dropped", each.dropped) for each in experiment.filters if each.dropped]
+    counts += [(each, "changed", each.changed) for each in experiment.filters if each.changed]
+    for each, verb, count in counts:
+        print_notice(f"filter {each.name} {verb} {count:,} of {experiment.jobs_read:,} jobs: {each.about}")
 
 
 def _print(experiment: Experiment, output: Format) -> None:

@@ -1,4 +1,4 @@
-"""The commands metrics batchjob, metrics task and metrics node."""
+"""The commands metrics batchjob, metrics task, metrics node and metrics list."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,8 @@ from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import GAP, LAST_WIDTH_MIN, Column, print_document, print_table
 from shunter.cli.text import on_terminal, print_text
 from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.metrics.catalogue import METRICS
+from shunter.model.metrics.metric import Metric
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -29,6 +31,14 @@ COLUMNS = (
     Column("MEAN", right=True),
     Column("MAX", right=True),
     Column("OVER TIME"),
+)
+
+LIST_COLUMNS = (
+    Column("NAME"),
+    Column("TYPE", drop=2),
+    Column("LABELS", drop=1),
+    Column("FROM", drop=3),
+    Column("MEANING"),
 )
 
 metrics = plain_typer(no_args_is_help=True)
@@ -45,7 +55,32 @@ def _metrics() -> None:
     \b
     shunter metrics batchjob spark-crawler
     shunter metrics node worker-3 --last 10m
+    shunter metrics list              what Prometheus can scrape
     """
+
+
+@metrics.command("list")
+def list_metrics(output: Output = Format.TABLE) -> None:
+    """List the metrics that managers and workers expose at /metrics, for Prometheus. Needs no cluster."""
+    documents = [describe(each) for each in METRICS]
+    if output is Format.TABLE:
+        print_table(LIST_COLUMNS, (tuple(map(str, (*each.values(),))) for each in map(_texts, documents)))
+    else:
+        print_document(documents, output)
+
+
+def describe(metric: Metric) -> dict[str, Any]:
+    return {
+        "name": metric.sample_name,
+        "type": str(metric.kind),
+        "labels": list(metric.labels),
+        "from": str(metric.exposed_by),
+        "meaning": metric.about,
+    }
+
+
+def _texts(document: dict[str, Any]) -> dict[str, Any]:
+    return {**document, "labels": ",".join(document["labels"]) or "-"}
 
 
 @metrics.command("batchjob")
