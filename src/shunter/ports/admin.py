@@ -56,12 +56,15 @@ class EventPosition:
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """`after` None: a page starts at the oldest event, a subscription starts now. `job` needs a namespace."""
+    """`after` None: a page starts at the oldest event, a subscription starts now. `job` needs a namespace. A page of
+    the newest first goes on with what was before `after`."""
 
     namespace: str | None = None
     job: str | None = None
     limit: int = 100
     after: EventPosition | None = None
+    types: tuple[str, ...] = ()  # empty: all
+    is_newest_first: bool = False
 
 
 class TemplateService(Protocol):

@@ -21,24 +21,30 @@ from shunter.ports.admin import (
     QueueService,
     TemplateService,
 )
-from shunter.ports.callers import Caller
-from shunter.ports.identity import IdentityService
+from shunter.ports.identity import IdentityService, SecretService, SignInService, TenantService
 from shunter.ports.jobs import ExplainService, JobService, ServiceJobService, StreamService, TaskService
 from shunter.ports.managers import ManagerService, Replication
 from shunter.ports.metrics import MetricService
+from shunter.ports.monitor import MonitorService
 from shunter.ports.objects import ObjectService
+from shunter.ports.principals import Principal
 from shunter.ports.schedulers import FlightService, SchedulerService
+from shunter.ports.telemetry import TelemetryService
 
 
 class Gateway(Protocol):
     @property
     def replication(self) -> Replication: ...
 
-    def authenticate(self, token: str) -> Caller | None:
-        """None for an unknown token. Compares in constant time."""
+    def authenticate(self, token: str) -> Principal | None:
+        """None for an unknown token, key or session. Compares in constant time."""
         ...
 
-    def for_caller(self, caller: Caller, operation: str) -> CallerGateway:
+    def renew_session(self, text: str) -> str | None:
+        """The text of a browser's session from now on; None if it may stay as it is."""
+        ...
+
+    def for_caller(self, caller: Principal, operation: str) -> CallerGateway:
         """The gateway on behalf of this caller, for an operation of `model.identity.roles`. Every request passes here
         exactly once, before its operation runs. Raises Forbidden."""
         ...
@@ -48,7 +54,7 @@ class Gateway(Protocol):
 class CallerGateway:
     """The gateway on behalf of one caller: a sub-gateway for each subject."""
 
-    caller: Caller
+    caller: Principal
     jobs: JobService
     services: ServiceJobService
     tasks: TaskService
@@ -67,3 +73,8 @@ class CallerGateway:
     flight: FlightService
     managers: ManagerService
     identity: IdentityService
+    sign_in: SignInService
+    telemetry: TelemetryService
+    secrets: SecretService
+    monitor: MonitorService
+    tenants: TenantService

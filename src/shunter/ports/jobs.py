@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from shunter.model.job.arrays import IndexRange
 from shunter.model.objects.object_meta import ObjectName
+from shunter.model.rest.cluster_views import EventView
 from shunter.model.rest.job_views import AttemptPage, FollowLine, JobPage, JobView, SubmittedJob, TaskPage, TaskView
 from shunter.model.rest.log_views import JobLogLine
 from shunter.model.rest.plan_views import PlanView, WhyView
-from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.admin import EventPosition
 from shunter.ports.objects import Applied
+from shunter.ports.principals import JobReference, TaskReference
+
+NEWEST = "newest"
+JOB_ORDERS = (NEWEST, "oldest", "name", "priority")  # others than the newest: of unfinished jobs alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,26 @@ class JobQuery:
     labels: tuple[tuple[str, str], ...] = ()
     limit: int = 100
     after: str | None = None
+    text: str = ""  # in the name
+    queue: str | None = None
+    user: str | None = None
+    type: str | None = None
+    since_ms: int | None = None  # submitted since then
+    sort: str = NEWEST
+
+    @property
+    def is_search(self) -> bool:
+        """Whether it asks for something that has no index."""
+        return bool(self.text or self.queue or self.user or self.type or self.since_ms or self.sort != NEWEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One that `why` made, by its field and values."""
+
+    field: str
+    before: Any
+    after: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +99,17 @@ class JobLogQuery:
     indexes: tuple[IndexRange, ...] = ()
     states: tuple[str, ...] = ()
     streams: tuple[str, ...] = ("stdout", "stderr")
+
+
+@dataclass(frozen=True, slots=True)
+class JobNews:
+    """Of a watched job, exactly one of: the job as it is (first), a change, its end (last). `position` is to resume
+    after it."""
+
+    position: str
+    job: JobView | None = None
+    change: EventView | None = None
+    end: JobView | None = None
 
 
 class JobService(Protocol):
@@ -153,6 +189,11 @@ class StreamService(Protocol):
         no log lines. If the manager stops, the stream ends without the job's end."""
         ...
 
+    async def watch_job(self, job: JobReference, after: EventPosition | None) -> AsyncGenerator[JobNews, None]:
+        """Every change of a run in order, from now on or after the position, until it ends. Raises Gone for a
+        position whose events are not stored any more, and Unavailable if the manager stops first."""
+        ...
+
     async def read_log(self, job: JobReference, task: TaskReference, query: LogQuery) -> LogChunk:
         """What is there now, at most `size_max` bytes; empty at the end."""
         ...
@@ -174,6 +215,11 @@ class ExplainService(Protocol):
     async def why(self, job: JobReference, task: TaskReference | None = None) -> WhyView:
         """Why a job, or one of its tasks, is in its state. If it waits, also which single changes would start it, and
         when it may start."""
+        ...
+
+    async def apply_suggestion(self, job: JobReference, suggestion: Suggestion) -> JobView:
+        """Make a change that `why` has suggested. A batch job that has not started is replaced by a new run. Raises
+        Conflict if the change would not start the job any more, or if the job has started."""
         ...
 
     async def why_object(self, kind: str, name: ObjectName) -> WhyView:

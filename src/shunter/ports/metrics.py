@@ -11,7 +11,7 @@ from typing import Protocol
 
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.metric_views import MetricsView
-from shunter.ports.callers import JobReference, TaskReference
+from shunter.ports.principals import JobReference, TaskReference
 
 CPU, MEMORY = "cpu_cores", "memory_bytes"
 READ, WRITTEN = "io_read_bytes_per_s", "io_write_bytes_per_s"

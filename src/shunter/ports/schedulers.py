@@ -58,6 +58,14 @@ class FlightArchive(Protocol):
         """Oldest first."""
         ...
 
+    def segment_names(self) -> list[str]:
+        """Oldest first."""
+        ...
+
+    def read_segment(self, name: str) -> Iterator[bytes]:
+        """Its records; none if it is gone meanwhile."""
+        ...
+
     def export(self) -> Iterator[bytes]:
         """Chunks of one file with everything that was recorded."""
         ...

@@ -28,12 +28,12 @@ from shunter.model.protocol.worker_messages import (
     TaskStats,
 )
 from shunter.model.rest.job_views import SubmittedJob
-from shunter.ports.callers import Caller, JobReference
 from shunter.ports.coordination import ManagerRecord
+from shunter.ports.principals import JobReference, Principal
 from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 from tests.unit.engine.harness import Harness, RecordingWorkers
 
-ANNA = Caller("anna", ADMIN)
+ANNA = Principal("anna", ADMIN)
 T = TypeVar("T")
 
 

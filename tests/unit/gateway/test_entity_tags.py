@@ -17,7 +17,7 @@ from tests.unit.gateway.harness import GatewayHarness, run_scenario
 TOKEN = {"authorization": "Bearer secret"}
 IN_PATH = {
     "job": "ended", "index": "0", "template": "nightly", "queue": "default", "group": GROUP, "version": VERSION,
-    "namespace": TESTBED_NAME.namespace,
+    "namespace": TESTBED_NAME.namespace, "name": "n0",
 }  # fmt: skip
 OBJECTS = {"getTestbed": TESTBED_NAME.name, "getBatchJob": "a", "getScheduling": "q"}
 STEPS_S = (0.5, 3.0, 30.0, 20.0, 3600.0)

@@ -13,16 +13,16 @@ from shunter.gateway.tokens import ADMIN, Tokens, ensure_token
 from shunter.model.errors import Invalid, NotFound
 from shunter.model.protocol.worker_messages import Returned, TaskStats
 from shunter.ports.admin import EventPosition, EventQuery
-from shunter.ports.callers import Caller, JobReference, TaskReference
 from shunter.ports.jobs import JobQuery
+from shunter.ports.principals import JobReference, Principal, TaskReference
 from tests.unit.engine.object_harness import apply_drafts, command, queue, setup_testbed
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 
 def test_a_token_stands_for_its_user_and_no_other_does() -> None:
     tokens = Tokens({"secret": "anna", "other": "ben"})
-    assert tokens.authenticate("secret") == Caller("anna", ADMIN)
-    assert tokens.authenticate("other") == Caller("ben", ADMIN)
+    assert tokens.authenticate("secret") == Principal("anna", ADMIN)
+    assert tokens.authenticate("other") == Principal("ben", ADMIN)
     for wrong in ("", "secre", "secret ", "SECRET", "sécret"):
         assert tokens.authenticate(wrong) is None
 
@@ -247,8 +247,8 @@ def test_why_tells_of_an_executor_what_its_own_node_has_against_it_and_no_other(
 def test_callers_act_in_their_own_names() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         for user in ("anna", "ben", "anna"):
-            gateway = harness.local_gateway.for_caller(Caller(user, ADMIN), "getMe")
-            assert gateway is harness.local_gateway.for_caller(Caller(user, ADMIN), "getMe")
+            gateway = harness.local_gateway.for_caller(Principal(user, ADMIN), "getMe")
+            assert gateway is harness.local_gateway.for_caller(Principal(user, ADMIN), "getMe")
             document = {"apiVersion": "shunter.dev/v1", "kind": "Job", "metadata": {}, "spec": {"command": ["true"]}}
             [job] = await gateway.jobs.submit([document], namespace="default", key=None)
             assert (await gateway.jobs.get(JobReference("default", id=job.id))).user == user

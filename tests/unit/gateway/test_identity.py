@@ -7,8 +7,8 @@ import pytest
 from shunter.gateway.tokens import ADMIN
 from shunter.model.errors import Forbidden
 from shunter.model.identity.roles import Role
-from shunter.ports.callers import Caller
 from shunter.ports.identity import NewKey
+from shunter.ports.principals import Principal
 from tests.unit.gateway.harness import GatewayHarness, run_scenario
 
 SUBMITTER = frozenset((Role.SUBMITTER,))
@@ -20,7 +20,7 @@ def test_a_key_authenticates_its_user_with_its_roles() -> None:
         await identity.put_user("ben", (Role.SUBMITTER, Role.VIEWER), None)
         new = await identity.create_key(NewKey((Role.SUBMITTER,), "ben", "build"))
         caller = harness.local_gateway.authenticate(new.key)
-        assert caller == Caller("ben", SUBMITTER, new.id)
+        assert caller == Principal("ben", SUBMITTER, new.id)
         assert harness.local_gateway.authenticate(new.key[:-1] + "x") is None
         assert harness.local_gateway.authenticate(new.key.replace(new.id, "aaaaaaaaaa")) is None
         harness.local_gateway.for_caller(caller, "submitJob")

@@ -11,12 +11,13 @@ from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
 from shunter.gateway.jobs.tasks import Tasks
 from shunter.gateway.metrics import Metrics
+from shunter.gateway.scope import cluster_scope
 from shunter.model.errors import Invalid, NotFound, Unavailable
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.protocol.worker_messages import Ended, Heartbeat, MachineSample, MachineStats, Order, TaskStats
 from shunter.model.rest.metric_views import MeasuredView
-from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.metrics import Window
+from shunter.ports.principals import JobReference, TaskReference
 from shunter.simulation.runtime.loop import VirtualClock
 from shunter.watcher.sample_recorder import SampleRecorder
 from tests.unit.gateway.harness import GatewayHarness, run_scenario
@@ -32,7 +33,7 @@ class MetricsHarness:
         self._harness, self._clock, self._ahead_s = harness, VirtualClock(), ahead_s
         self.store = SampleStore()
         self._recorder = SampleRecorder(harness.engine, self.store)
-        runs = Runs(harness.engine, harness.store)
+        runs = Runs(harness.engine, harness.store, cluster_scope(harness.engine))
         tasks = Tasks(harness.engine, runs, TaskReader(harness.engine, harness.store))
         self.service = Metrics(harness.engine, runs, tasks, self.store, self._clock)
         self.beats = 0

@@ -10,11 +10,18 @@ from shunter.api.http.exchange import JSON, Exchange, any_json
 from shunter.api.http.references import parse_event_position
 from shunter.api.http.routing import BASE, AnsweredBy, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import EVENT_STREAM, stream_events
+from shunter.model.errors import Invalid, Problem
 from shunter.model.rest.admin_fields import read_cluster_patch
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, StoppingView
+from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
 from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.gateway import CallerGateway
+
+NEWEST_FIRST = "newest"
+EVENT_TYPE = p.field_parameter(
+    "type", "only events of this type", text(r"^[a-z]+([.-][a-z]+)+$", size_max=63), is_repeated=True
+)
 
 
 class Status(msgspec.Struct):
@@ -58,8 +65,14 @@ async def stop_cluster(gateway: CallerGateway, exchange: Exchange) -> StoppingVi
 async def list_events(gateway: CallerGateway, exchange: Exchange) -> EventPage | None:
     """A page, or a stream of new events. A browser that reconnects sends its position in Last-Event-ID."""
     params = exchange.query
-    query = EventQuery(params["namespace"], params["job"], params["limit"], _after(exchange))
-    if params["follow"] or EVENT_STREAM.decode() in (exchange.header(b"accept") or ""):
+    is_newest_first = params["order"] == NEWEST_FIRST
+    query = EventQuery(
+        params["namespace"], params["job"], params["limit"], _after(exchange), params["type"], is_newest_first
+    )
+    is_followed = params["follow"] or EVENT_STREAM.decode() in (exchange.header(b"accept") or "")
+    if is_followed and (is_newest_first or query.types):
+        raise Invalid([Problem("query.follow", "follows all events in their order", fix="leave out order and type")])
+    if is_followed:
         await stream_events(exchange, await gateway.events.subscribe(query), exchange.context.heartbeat_s)
         return None
     return await gateway.events.page(query)
@@ -112,6 +125,8 @@ EVENT_ROUTES = (
             p.field_parameter("job", "only events of the job with this name", NAME),
             p.event_parameter("after", "only events after this one: VERSION-N, or VERSION for a whole version"),
             p.LIMIT,
+            EVENT_TYPE,
+            p.enum_parameter("order", "the order of a page", ("oldest", NEWEST_FIRST), "oldest"),
             p.bool_parameter("follow", "stream server-sent events, from now on or after `after`"),
         )),
         headers=(p.event_parameter("Last-Event-ID", "same as `after`; browsers send it when they reconnect"),),

@@ -30,7 +30,7 @@ async def put_user(gateway: CallerGateway, exchange: Exchange) -> UserView:
     name = parse_name(exchange.path_params["user"], "path.user")
     body = await _read(exchange, USER_PUT)
     roles = _roles(body["roles"]) if body["roles"] else None
-    return await gateway.identity.put_user(name, roles, body["disabled"])
+    return await gateway.identity.put_user(name, roles, body["disabled"], body["tenant"])
 
 
 async def list_keys(gateway: CallerGateway, exchange: Exchange) -> KeyPage:
@@ -41,7 +41,16 @@ async def create_key(gateway: CallerGateway, exchange: Exchange) -> NewKeyView:
     body = await _read(exchange, KEY_CREATE)
     if body["expires_in"] is not None and body["expires_in"] < LIFETIME_MIN_S:
         raise Invalid([Problem("body.expires_in", "must be at least 1s", body["expires_in"])])
-    new = NewKey(_roles(body["roles"]), body["user"], body["note"] or "", body["expires_in"])
+    new = NewKey(
+        _roles(body["roles"]),
+        body["user"],
+        body["note"] or "",
+        body["expires_in"],
+        body["tenant"],
+        body["testbeds"] or (),
+        body["namespace"],
+        body["queue"],
+    )
     return await gateway.identity.create_key(new)
 
 

@@ -16,6 +16,7 @@ from shunter.api.http.references import parse_job_reference, parse_task_referenc
 from shunter.api.http.routing import BASE, AnsweredBy, RequestBody, ResponseSpec, Route
 from shunter.api.http.streams import OCTETS, log_header, stream_lines, stream_log
 from shunter.model.errors import Invalid, Problem
+from shunter.model.job.spec import BATCH, LONG_RUNNING, PER_NODE
 from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.rest.job_views import (
     AttemptPage,
@@ -32,9 +33,9 @@ from shunter.model.schema.fields import text
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import format_value
 from shunter.model.signals import SIGNALS, signal_number
-from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.gateway import CallerGateway
-from shunter.ports.jobs import JobQuery, LogChunk, LogQuery, StreamService, TaskQuery
+from shunter.ports.jobs import JOB_ORDERS, NEWEST, JobQuery, LogChunk, LogQuery, StreamService, TaskQuery
+from shunter.ports.principals import JobReference, TaskReference
 
 DOCUMENT_SIZE_MAX = 4 * 2**20  # of an object
 BULK_SIZE_MAX = 32 * 2**20
@@ -85,7 +86,10 @@ async def submit_jobs(gateway: CallerGateway, exchange: Exchange) -> SubmittedJo
 
 async def list_jobs(gateway: CallerGateway, exchange: Exchange) -> JobPage:
     params = exchange.query
-    query = JobQuery(params["namespace"], params["state"], params["label"], params["limit"], params["after"])
+    query = JobQuery(
+        params["namespace"], params["state"], params["label"], params["limit"], params["after"], params["q"] or "",
+        params["queue"], params["user"], params["type"], params["since"], params["sort"],
+    )  # fmt: skip
     page = await gateway.jobs.page(query)
     _drop_tag_of_services(exchange, page.items)
     return page
@@ -235,6 +239,14 @@ TASK_STATE = p.enum_parameter(
     "state", "only items in this state", [state.wire_name for state in TaskState], is_repeated=True
 )
 WITH_REPLACED = p.bool_parameter("all", "include replaced tasks of a service, before the others")
+JOB_FILTERS = (
+    p.field_parameter("q", "only jobs with this text in their name", text(size_max=253)),
+    p.field_parameter("queue", "only jobs of this queue", NAME),
+    p.field_parameter("user", "only jobs of this user", text(size_max=253)),
+    p.enum_parameter("type", "only jobs of this type", sorted({BATCH, *LONG_RUNNING, *PER_NODE})),
+    p.time_parameter("since", "only jobs that were submitted since then"),
+    p.enum_parameter("sort", "the order; others than newest need unfinished states", JOB_ORDERS, NEWEST),
+)
 NOW = p.bool_parameter("now", "kill immediately, without a grace period")
 SIGNAL = p.enum_parameter("signal", "signal to send instead of TERM", list(SIGNALS))
 FOLLOW_MODES = ("end", "progress", "logs")
@@ -274,9 +286,9 @@ JOB_ROUTES = (
         query=IN_JOB, headers=(IDEMPOTENCY_KEY,), body=RequestBody(component="BulkSubmit"), errors=(400, 409, 413),
     ),
     Route(
-        "GET", f"{BASE}/jobs", "listJobs", "List jobs, newest first", list_jobs,
+        "GET", f"{BASE}/jobs", "listJobs", "List or search jobs, newest first", list_jobs,
         is_tagged=True, responses=(ResponseSpec(200, JobPage),), errors=(400,),
-        query=p.Query((p.NAMESPACES, JOB_STATE, p.label_parameter(), p.LIMIT, p.AFTER_NUMBER)),
+        query=p.Query((p.NAMESPACES, JOB_STATE, p.label_parameter(), p.LIMIT, p.AFTER_JOB, *JOB_FILTERS)),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}", "getJob", "Get a job", get_job,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
 from shunter.api.http.routing import BASE, AnsweredBy, ResponseSpec, Route
+from shunter.model.metrics.debug_views import DebugView
 from shunter.model.rest.manager_views import ManagerPage, ManagerView, SteppingDown
 from shunter.ports.gateway import CallerGateway
 
 MANAGERS = f"{BASE}/managers"
+PROFILE_MAX_S = 30
 
 
 async def list_managers(gateway: CallerGateway, _exchange: Exchange) -> ManagerPage:
@@ -23,6 +26,10 @@ async def step_down(gateway: CallerGateway, _exchange: Exchange) -> SteppingDown
     return SteppingDown("stepping down")
 
 
+async def debug_manager(gateway: CallerGateway, exchange: Exchange) -> DebugView:
+    return await gateway.telemetry.debug(exchange.query["profile"] or 0)
+
+
 MANAGER_ROUTES = (
     Route(
         "GET", MANAGERS, "listManagers", "List the managers, and which of them leads", list_managers,
@@ -31,6 +38,12 @@ MANAGER_ROUTES = (
     Route(
         "GET", f"{MANAGERS}/self", "getThisManager", "Get the manager that answers", get_this_manager,
         responses=(ResponseSpec(200, ManagerView),), answered_by=AnsweredBy.RECEIVER,
+    ),
+    Route(
+        "GET", f"{MANAGERS}/self/debug", "debugManager", "Get what helps to find a fault of the manager that answers",
+        debug_manager, responses=(ResponseSpec(200, DebugView),), answered_by=AnsweredBy.RECEIVER,
+        query=p.Query((p.int_parameter("profile", "seconds to profile; default: none", 0, PROFILE_MAX_S),)),
+        errors=(400,),
     ),
     Route(
         "POST", f"{MANAGERS}/step-down", "stepDown", "Let another manager lead", step_down,

@@ -1,5 +1,5 @@
-"""Handlers and routes of metrics: what nodes and tasks used over a window of time. Part of the table in
-`api.routes.table`."""
+"""Handlers and routes of metrics: what nodes and tasks used over a window of time, and what Prometheus scrapes. Part of
+the table in `api.routes.table`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from shunter.api.http.exchange import Exchange
 from shunter.api.http.routing import BASE, AnsweredBy, ResponseSpec, Route
 from shunter.api.routes.jobs import GROUP, any_task_of, job_of
 from shunter.api.routes.objects import IN_NAMESPACE, api_version_of, object_name_of
+from shunter.model.metrics.exposition import CONTENT_TYPE
 from shunter.model.objects.objects import BATCH_JOB
 from shunter.model.rest.metric_views import MetricsView
 from shunter.ports.gateway import CallerGateway
@@ -32,6 +33,10 @@ async def get_task_metrics(gateway: CallerGateway, exchange: Exchange) -> Metric
     return await gateway.metrics.task_metrics(job, task, _window(exchange))
 
 
+async def scrape_metrics(gateway: CallerGateway, exchange: Exchange) -> None:
+    await exchange.respond(200, gateway.telemetry.metrics(), CONTENT_TYPE.encode())
+
+
 def _window(exchange: Exchange) -> Window:
     return Window(exchange.query["start"], exchange.query["stop"], exchange.query["step"])
 
@@ -43,6 +48,10 @@ STOP = p.time_parameter("stop", "end of the window; default: now, or the end of 
 METRICS_RESPONSES = (ResponseSpec(200, MetricsView),)
 
 METRIC_ROUTES = (
+    Route(
+        "GET", "/metrics", "scrapeMetrics", "Get the metrics of this manager, for Prometheus", scrape_metrics,
+        answered_by=AnsweredBy.RECEIVER, responses=(ResponseSpec(200, None, CONTENT_TYPE),),
+    ),
     Route(
         "GET", f"{IN_NAMESPACE}/batchjobs/{{object}}/metrics", "getBatchJobMetrics",
         "Get the metrics of a BatchJob run, by node and by slot", get_batch_job_metrics,

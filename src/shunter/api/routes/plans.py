@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from shunter.api.http.exchange import Exchange
 from shunter.api.http.routing import BASE, AnsweredBy, RequestBody, ResponseSpec, Route
-from shunter.api.routes.jobs import IN_JOB, JSON_TYPES, read_manifests
+from shunter.api.routes.jobs import IN_JOB, JSON_TYPES, job_of, read_manifests
 from shunter.model.errors import Invalid, Problem
 from shunter.model.rest.cluster_views import PolicyPage
+from shunter.model.rest.job_views import JobView
 from shunter.model.rest.plan_views import PlanView
 from shunter.model.schema.problems import format_value
 from shunter.ports.gateway import CallerGateway
+from shunter.ports.jobs import Suggestion
 
 PLAN_JOBS_MAX = 1_000
 
@@ -20,6 +24,15 @@ class PolicyChoice(msgspec.Struct, forbid_unknown_fields=True):
     name: str
 
 
+class SuggestionChoice(msgspec.Struct, forbid_unknown_fields=True):
+    """A suggestion of `why`, as it was: what else it has may be left out."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+_suggestion_decoder = msgspec.json.Decoder(SuggestionChoice)
 _choice_decoder = msgspec.json.Decoder(PolicyChoice)
 
 
@@ -29,6 +42,12 @@ async def plan_jobs(gateway: CallerGateway, exchange: Exchange) -> PlanView:
         fault = f"must have 1 to {PLAN_JOBS_MAX:,} items"
         raise Invalid([Problem("body.items", fault, format_value(documents), "plan in several requests")])
     return await gateway.explain.plan(documents, namespace=exchange.query["namespace"])
+
+
+async def apply_suggestion(gateway: CallerGateway, exchange: Exchange) -> JobView:
+    chosen = await exchange.read_json(_suggestion_decoder)
+    suggestion = Suggestion(chosen.field, chosen.before, chosen.after)
+    return await gateway.explain.apply_suggestion(job_of(exchange), suggestion)
 
 
 async def list_policies(gateway: CallerGateway, _exchange: Exchange) -> PolicyPage:
@@ -57,6 +76,12 @@ PLAN_ROUTES = (
         ),
         query=IN_JOB, body=RequestBody(component="Plan", content_types=("application/json", "application/yaml")),
         errors=(400, 409, 413),
+    ),
+    Route(
+        "POST", f"{BASE}/jobs/{{job}}/suggestions", "applySuggestion", "Make a change that `why` has suggested",
+        apply_suggestion,
+        responses=(ResponseSpec(200, JobView, description="the job; of a batch job, the run that replaces it"),),
+        query=IN_JOB, body=RequestBody(SuggestionChoice), errors=(400, 404, 409, 413),
     ),
     Route(
         "GET", f"{BASE}/policies", "listPolicies", "List policies, and the active one", list_policies,

@@ -12,10 +12,14 @@ from shunter.api.routes.jobs import JOB_ROUTES, TASK_ROUTES
 from shunter.api.routes.logs import LOG_ROUTES
 from shunter.api.routes.managers import MANAGER_ROUTES
 from shunter.api.routes.metrics import METRIC_ROUTES
+from shunter.api.routes.monitor import MONITOR_ROUTES
 from shunter.api.routes.nodes import NODE_ADMIN_ROUTES, NODE_ROUTES
 from shunter.api.routes.objects import OBJECT_ROUTES
 from shunter.api.routes.plans import PLAN_ROUTES
+from shunter.api.routes.secrets import SECRET_ROUTES
 from shunter.api.routes.services import SERVICE_ROUTES
+from shunter.api.routes.sessions import SESSION_ROUTES
+from shunter.api.routes.tenants import TENANT_ROUTES
 
 ROUTES = (
     *CLUSTER_ROUTES,
@@ -36,4 +40,8 @@ ROUTES = (
     *LOG_ROUTES,
     *MANAGER_ROUTES,
     *IDENTITY_ROUTES,
+    *SESSION_ROUTES,
+    *SECRET_ROUTES,
+    *MONITOR_ROUTES,
+    *TENANT_ROUTES,
 )

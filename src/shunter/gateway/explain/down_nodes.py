@@ -9,6 +9,7 @@ from shunter.engine.state.records import Job, NodeRecord, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.model.resources import format_duration
+from shunter.model.rest.plan_views import ReasonView
 
 
 def describe_tasks_on_down_nodes(state: State, job: Job, now_ms: int) -> str:
@@ -23,6 +24,14 @@ def describe_tasks_on_down_nodes(state: State, job: Job, now_ms: int) -> str:
             if count:
                 sentences.append(_describe(task_set, node, count, now_ms))
     return " ".join(sentences)
+
+
+def describe_only_down(state: State, reason: ReasonView) -> str:
+    """If what a task waits for is one node that is down: `its only matching node, n1, is down: no heartbeat`."""
+    node = state.nodes.by_name.get(reason.examples[0]) if reason.nodes == 1 and reason.examples else None
+    if node is None or node.state is not NodeState.DOWN or not reason.text.startswith("down"):
+        return ""
+    return f"its only matching node, {node.name}, is {reason.text}"
 
 
 def _count_on(state: State, task_set: TaskSet, node: int) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from shunter.engine.jobs.dependencies import earliest_start_ms, waits_for
 from shunter.engine.state.records import ClassRecord, Job, TaskSet
 from shunter.engine.state.state import State
+from shunter.gateway.explain.names import ALL_NAMES, Names
 from shunter.model.job.spec import LONG_RUNNING
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
@@ -22,12 +23,15 @@ from shunter.model.timestamps import iso
 from shunter.planning.explain.start_estimate import ExpectedEnd, Forecast
 from shunter.planning.filter.filters import FILTERS, Filter
 
+SAMPLE_TASKS = 100_000  # of one group, to learn how long its tasks take
 EXPECTED_ENDS_MAX = 20_000  # considered, the first ones
 
 ReleasedAmount = Callable[[TaskSet], int]  # by the end of one of its tasks
 
 
-def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> StartView | None:
+def estimate_start(
+    state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, names: Names = ALL_NAMES
+) -> StartView | None:
     """For the next task of a job; None if no task waits."""
     waiting = [
         task_set
@@ -44,7 +48,7 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
         return StartView(at=None, basis="it is held")
     if state.queues.get(queue).is_paused:
         return StartView(at=None, basis=f"queue {queue} is paused")
-    found = [_estimate_task_set(state, task_set, now_ms, filters) for task_set in ready]
+    found = [_estimate_task_set(state, task_set, now_ms, filters, names) for task_set in ready]
     choose = max if job.options.gang else min  # a gang starts with its last group
     _, start = choose(found, key=lambda each: (each[1].at is None, each[0], each[1].at or ""))
     return start
@@ -86,7 +90,7 @@ def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
 
 
 def _estimate_task_set(
-    state: State, task_set: TaskSet, now_ms: int, filters: Sequence[Filter]
+    state: State, task_set: TaskSet, now_ms: int, filters: Sequence[Filter], names: Names
 ) -> tuple[bool, StartView]:
     """Whether it could never start, even if nothing else ran; and when it starts."""
     rules = task_set.task_class.task_class.rules
@@ -109,7 +113,7 @@ def _estimate_task_set(
         return False, StartView(at=None, basis=_why_no_estimate(state, ends))
     ended = state.task_sets[last_end.source]
     assert ended is not None
-    return False, StartView(at=iso(last_end.at_ms / 1000), basis=_basis(state, ended, last_end, now_ms))
+    return False, StartView(at=iso(last_end.at_ms / 1000), basis=_basis(state, ended, last_end, now_ms, names))
 
 
 def _last_needed_end(
@@ -214,20 +218,27 @@ def expected_duration(state: State, task_set: TaskSet) -> tuple[float, str]:
             observed_s,
             f"because its tasks took {format_duration(observed_s)} in {runs} earlier run{'s' if runs != 1 else ''}",
         )
-    table, rows = state.table, slice(task_set.base, task_set.base + task_set.count)
-    done = table.state[rows] == TaskState.SUCCEEDED
-    if done.any():
-        mean = float((table.ended_ms[rows][done] - table.started_ms[rows][done]).mean()) / 1000
-        return max(mean, 0.001), f"because its {int(done.sum()):,} finished tasks took {format_duration(mean)}"
+    if finished := task_set.counts[TaskState.SUCCEEDED]:
+        mean = _mean_duration_s(state, task_set)
+        return max(mean, 0.001), f"because its {finished:,} finished tasks took {format_duration(mean)}"
     if spec.task.run_timeout_s:
         return spec.task.run_timeout_s, f"because its timeout.run is {format_duration(spec.task.run_timeout_s)}"
     return 0.0, ""
 
 
-def _basis(state: State, task_set: TaskSet, expected_end: ExpectedEnd, now_ms: int) -> str:
-    job, node = task_set.job, state.nodes.view.names[expected_end.node]
-    ends = f"when {job.name}@{job.run} ends on {node}"
+def _mean_duration_s(state: State, task_set: TaskSet) -> float:
+    """Of its finished tasks; of a huge array, of those near the first of them."""
+    table, end = state.table, task_set.base + task_set.count
+    first = task_set.base + int((table.state[task_set.base : end] == TaskState.SUCCEEDED).argmax())
+    rows = slice(first, min(first + SAMPLE_TASKS, end))
+    done = table.state[rows] == TaskState.SUCCEEDED
+    return float((table.ended_ms[rows][done] - table.started_ms[rows][done]).mean()) / 1000
+
+
+def _basis(state: State, task_set: TaskSet, expected_end: ExpectedEnd, now_ms: int, names: Names) -> str:
+    """How the end is known is said only of jobs that the caller sees."""
+    run, node = names.run(task_set.job), state.nodes.view.names[expected_end.node]
     if task_set.counts[TaskState.STOPPING]:
-        return f"when {job.name}@{job.run}, which is stopping, ends on {node}"
-    known = expected_duration(state, task_set)[1]
-    return f"{ends}, {known}" + ("; it is overdue" if expected_end.at_ms <= now_ms else "")
+        return f"when {run}, which is stopping, ends on {node}"
+    known = f", {expected_duration(state, task_set)[1]}" if names.sees(task_set.job.namespace) else ""
+    return f"when {run} ends on {node}{known}" + ("; it is overdue" if expected_end.at_ms <= now_ms else "")

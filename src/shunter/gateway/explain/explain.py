@@ -12,7 +12,9 @@ from shunter.engine.jobs.apply_file import MixedFile
 from shunter.engine.jobs.run_keys import keys_of_drafts, keys_of_edges, keys_of_specs
 from shunter.engine.jobs.submit import with_names
 from shunter.engine.state.records import Job
+from shunter.gateway.explain.apply_suggestion import Suggestions
 from shunter.gateway.explain.down_nodes import describe_tasks_on_down_nodes
+from shunter.gateway.explain.names import Names
 from shunter.gateway.explain.plan import DryRuns, job_with_dependencies, jobs_named_in, plan
 from shunter.gateway.explain.plan_objects import jobs_of_file, plan_file
 from shunter.gateway.explain.verified_remedies import diagnose
@@ -20,7 +22,9 @@ from shunter.gateway.explain.why import reservation_reasons, why, why_ended, why
 from shunter.gateway.explain.why_objects import describe_next_run, why_object
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
-from shunter.model.errors import NotFound
+from shunter.gateway.jobs.task_refs import AnyRun
+from shunter.gateway.scope import Scope
+from shunter.model.errors import Forbidden, NotFound
 from shunter.model.files.mixed_files import read_parts, split
 from shunter.model.job.manifests import JobReader
 from shunter.model.job.spec import JobSpec
@@ -30,23 +34,27 @@ from shunter.model.objects.documents import APPLICATION_PREFIX
 from shunter.model.objects.object_manifests import read_objects
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import KINDS
+from shunter.model.rest.job_views import JobView
 from shunter.model.rest.plan_views import PlanView, ReasonView, WhyView
-from shunter.ports.callers import Caller, JobReference, TaskReference
+from shunter.planning.planner import Planner
 from shunter.ports.clock import Clock
+from shunter.ports.jobs import Suggestion
+from shunter.ports.principals import JobReference, Principal, TaskReference
 
 
 class Explain:
     def __init__(
         self,
-        caller: Caller,
+        caller: Principal,
         engine: Engine,
         clock: Clock,
         runs: Runs,
         reader: TaskReader,
         manifests: JobReader,
         dry_runs: DryRuns,
+        scope: Scope,
     ) -> None:
-        self._caller, self._engine, self._clock = caller, engine, clock
+        self._caller, self._engine, self._clock, self._scope = caller, engine, clock, scope
         self._runs, self._reader, self._manifests, self._dry_runs = runs, reader, manifests, dry_runs
 
     async def why(self, job: JobReference, task: TaskReference | None = None) -> WhyView:
@@ -58,8 +66,8 @@ class Explain:
                 raise
             return why_object(self._engine.state, batch_job)
         target = None if task is None else await self._reader.task(run, task)
-        if target is not None and target.state not in ("waiting", "queued"):
-            found = why_task(target)
+        if task is not None and target is not None and target.state not in ("waiting", "queued"):
+            found = why_task(target, self._last_loss(run, task) if target.lost else "")
             node = self._engine.state.nodes.by_name.get(target.node or "")
             if isinstance(run, Job) and node is not None and node.state is NodeState.DOWN:
                 waits = describe_tasks_on_down_nodes(self._engine.state, run, int(self._clock.now() * 1000))
@@ -72,6 +80,14 @@ class Explain:
             return found
         return await self._why_unfinished(run)
 
+    def _last_loss(self, run: AnyRun, task: TaskReference) -> str:
+        """Empty if the history does not have it any more."""
+        reasons = [reason for *_, exit_code, _, _, _, reason in self._reader.history(run, task) if exit_code < 0]
+        return reasons[-1] if reasons else ""
+
+    async def apply_suggestion(self, job: JobReference, suggestion: Suggestion) -> JobView:
+        return await Suggestions(self._caller, self._engine, self._runs, self._dry_runs).apply(job, suggestion)
+
     async def why_object(self, kind: str, name: ObjectName) -> WhyView:
         await self._engine.wait_committed()
         each = self._engine.state.objects.get(kind, name)
@@ -83,11 +99,18 @@ class Explain:
         if any(isinstance(each, dict) and each.get("kind") in KINDS for each in documents):
             return await self._plan_file(documents, namespace)
         read = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
-        specs = self._with_names(read)
-        runs = keys_of_specs(specs)
-        return await self._dry_runs.run(partial(jobs_named_in, specs), plan, specs, self._caller.user, runs=runs)
+        self._scope.require_jobs(read)
+        specs, names = self._with_names(read), self._names
+        runs, subject_jobs = keys_of_specs(specs), partial(jobs_named_in, specs)
+        return await self._dry_runs.run(subject_jobs, plan, specs, self._caller.user, names, runs=runs, names=names)
+
+    @property
+    def _names(self) -> Names:
+        return Names(self._scope.visible)
 
     async def _plan_file(self, documents: Sequence[object], namespace: str) -> PlanView:
+        if not self._scope.sees_all:
+            raise Forbidden("plans of objects need a cluster-wide credential; plan a file that has only jobs")
         jobs, objects = split(documents)
         read_jobs = partial(self._manifests.read_all, default_namespace=namespace, make_name=str)
         read = read_parts(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
@@ -101,7 +124,10 @@ class Explain:
         return with_names(specs, Random(int(self._clock.now() * 1000)))[0]
 
     def _batch_job(self, job: JobReference) -> BatchJob | None:
-        """The BatchJob whose next run a reference means."""
+        """The BatchJob whose next run a reference means. Explanations of BatchJobs name Schedulings and testbeds of all
+        namespaces, so only who sees all gets them."""
+        if not self._scope.sees_all:
+            return None
         if job.id is not None or job.run is not None or not job.name.startswith(APPLICATION_PREFIX):
             return None
         name = ObjectName(job.namespace, job.name.removeprefix(APPLICATION_PREFIX))
@@ -110,8 +136,10 @@ class Explain:
     async def _why_unfinished(self, job: Job) -> WhyView:
         """If the job waits, dry runs add what the planner says and verified remedies."""
         policy, state, now_ms = self._engine.active_policy, self._engine.state, int(self._clock.now() * 1000)
+        names = self._names
         leader = self._engine.schedulers.live_leader(now_ms)
-        found = why(state, job, now_ms, policy.filters, reservation_reasons(state, policy, leader, now_ms))
+        reserved = reservation_reasons(state, policy, leader, now_ms, names)
+        found = why(state, job, now_ms, policy.filters, reserved, names)
         if found.start is not None:
             planner_reasons, found.suggestions = await self._dry_runs.run(
                 partial(job_with_dependencies, job.id),
@@ -119,11 +147,14 @@ class Explain:
                 job.id,
                 policy.filters,
                 runs=keys_of_edges(job.namespace, job.options.after),
+                names=names,
             )
+            if not names.sees_all and not isinstance(policy.round_policy, Planner):
+                planner_reasons = []  # free text of a policy may name anything
             known_texts = {reason.text for reason in found.reasons}
             new = [ReasonView(text=text, nodes=0) for text in dict.fromkeys(planner_reasons) if text not in known_texts]
             found.reasons = [*new, *found.reasons]
-        if found.start is not None and leader is None and policy.leader_session:
+        if names.sees_all and found.start is not None and leader is None and policy.leader_session:
             overruled = self._engine.schedulers.leader_refusals.describe(policy.leader_session, now_ms)
             found.reasons += [ReasonView(text=overruled, nodes=0)] if overruled else []
         return found

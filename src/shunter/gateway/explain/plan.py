@@ -13,7 +13,9 @@ from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.policy.dry_run import DryRun, DryRunSource, take_dry_run_source
 from shunter.engine.services.instances import InstanceKey, collect_instances, is_same_workload, is_wanted
 from shunter.engine.state.records import Job
+from shunter.engine.state.registries.tenants import OTHER_JOB
 from shunter.engine.state.state import State
+from shunter.gateway.explain.names import ALL_NAMES, Names
 from shunter.gateway.explain.why import describe_state, reasons_of
 from shunter.model.errors import Busy
 from shunter.model.job.spec import GroupSpec, JobSpec
@@ -50,9 +52,11 @@ class DryRuns:
         function: Callable[..., T],
         *arguments: object,
         runs: Iterable[RunKey] = (),
+        names: Names = ALL_NAMES,
     ) -> T:
         """Call `function(dry_run_source, *arguments)` with the committed state at its turn. `select_jobs` selects the
-        jobs that it is about, `runs` are the ended runs that it has to know."""
+        jobs that it is about, `runs` are the ended runs that it has to know. Reasons of planners
+        call jobs by `names`."""
         if self._waiting >= WAITING_MAX:
             raise Busy(f"{self._waiting} plans and explanations are already in progress")
         self._waiting += 1
@@ -66,7 +70,8 @@ class DryRuns:
                 )
                 # After the copy: a run that ends in between is then both unfinished in the copy and in history.
                 ended_runs = dry_run_source.ended_runs.copy(await engine.look_up_runs(set(runs)))
-                return await self._run_in_thread(function, replace(dry_run_source, ended_runs=ended_runs), *arguments)
+                dry_run_source = replace(dry_run_source, ended_runs=ended_runs, called=names.called)
+                return await self._run_in_thread(function, dry_run_source, *arguments)
         finally:
             self._waiting -= 1
 
@@ -86,14 +91,14 @@ def jobs_named_in(specs: list[JobSpec], state: State) -> list[Job]:
     return [job for namespace, name in names for job in state.unfinished_runs(namespace, name)]
 
 
-def plan(dry_run_source: DryRunSource, specs: list[JobSpec], user: str) -> PlanView:
+def plan(dry_run_source: DryRunSource, specs: list[JobSpec], user: str, names: Names = ALL_NAMES) -> PlanView:
     """What submitting these jobs would do now. Raises what the submit would."""
     dry_run = DryRun(dry_run_source)
     before = jobs_before(dry_run, specs)
     submitted = dry_run.submit(specs, user)
     dry_run.place()
-    jobs = planned_jobs(dry_run, specs, submitted, before, dry_run_source.now_ms)
-    preemptions = planned_preemptions(dry_run)
+    jobs = planned_jobs(dry_run, specs, submitted, before, dry_run_source.now_ms, names)
+    preemptions = planned_preemptions(dry_run, names)
     return PlanView(
         starts=not any(job.waits for job in jobs),
         sentence=summarize_jobs(jobs, preemptions),
@@ -132,7 +137,12 @@ def _instance_specs(state: State, job: Job) -> dict[InstanceKey, GroupSpec]:
 
 
 def planned_jobs(
-    dry_run: DryRun, specs: list[JobSpec], submitted: list[SubmitResult], before: dict[int, JobBefore], now_ms: int
+    dry_run: DryRun,
+    specs: list[JobSpec],
+    submitted: list[SubmitResult],
+    before: dict[int, JobBefore],
+    now_ms: int,
+    names: Names = ALL_NAMES,
 ) -> list[PlannedJobView]:
     """What the submit did to each job."""
     views = []
@@ -141,18 +151,20 @@ def planned_jobs(
         if job is None:
             views.append(_planned_template(spec))
         elif result.updated:
-            views.append(_planned_update(dry_run, job, before[job.id]))
+            views.append(_planned_update(dry_run, job, before[job.id], names))
         else:
-            views.append(_planned(dry_run, job, now_ms) if result.created else _planned_unchanged(job))
+            views.append(_planned(dry_run, job, now_ms, names) if result.created else _planned_unchanged(job))
     return views
 
 
-def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
+def _planned(dry_run: DryRun, job: Job, now_ms: int, names: Names) -> PlannedJobView:
     placements = _placements(dry_run, job)
     count = sum(task_set.count for task_set in job.task_sets)
     starts = sum(placement.count for placement in placements)
     waits = count - starts
-    sentence = describe_state(dry_run.state, job, now_ms) if waits else f"{_format_placements(placements)} would start."
+    sentence = f"{_format_placements(placements)} would start."
+    if waits:
+        sentence = describe_state(dry_run.state, job, now_ms, names=names)
     return PlannedJobView(
         name=job.name,
         namespace=job.namespace,
@@ -162,11 +174,11 @@ def _planned(dry_run: DryRun, job: Job, now_ms: int) -> PlannedJobView:
         starts=starts,
         waits=waits,
         placements=placements,
-        reasons=reasons_of(dry_run.state, job) if waits else [],
+        reasons=reasons_of(dry_run.state, job, names=names) if waits else [],
     )
 
 
-def _planned_update(dry_run: DryRun, job: Job, before: JobBefore) -> PlannedJobView:
+def _planned_update(dry_run: DryRun, job: Job, before: JobBefore, names: Names) -> PlannedJobView:
     """The whole update, and its first step. The next steps follow when it is healthy."""
     placements = _placements(dry_run, job)
     starts, waits = sum(placement.count for placement in placements), job.counts()[TaskState.QUEUED]
@@ -188,7 +200,7 @@ def _planned_update(dry_run: DryRun, job: Job, before: JobBefore) -> PlannedJobV
         starts=starts,
         waits=waits,
         placements=placements,
-        reasons=reasons_of(dry_run.state, job) if waits else [],
+        reasons=reasons_of(dry_run.state, job, names=names) if waits else [],
         stops=stops,
         replaces=replaces,
     )
@@ -269,16 +281,16 @@ def _group_name(job: Job, number: int) -> str:
     return next((task_set.spec.name for task_set in job.task_sets if task_set.number == number), "")
 
 
-def planned_preemptions(dry_run: DryRun) -> list[PlannedPreemptionView]:
-    state = dry_run.state
+def planned_preemptions(dry_run: DryRun, names: Names = ALL_NAMES) -> list[PlannedPreemptionView]:
+    """Jobs that the caller does not see count as one."""
+    state, counts = dry_run.state, Counter[tuple[str, str, str]]()
+    for (job_id, node), count in dry_run.preempted.items():
+        job = state.jobs[job_id]
+        name, namespace = (job.name, job.namespace) if names.sees(job.namespace) else (OTHER_JOB, "")
+        counts[name, namespace, state.nodes.view.names[node]] += count
     return [
-        PlannedPreemptionView(
-            name=state.jobs[job_id].name,
-            namespace=state.jobs[job_id].namespace,
-            node=state.nodes.view.names[node],
-            count=count,
-        )
-        for (job_id, node), count in dry_run.preempted.items()
+        PlannedPreemptionView(name=name, namespace=namespace, node=node, count=count)
+        for (name, namespace, node), count in counts.items()
     ]
 
 

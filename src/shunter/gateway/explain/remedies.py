@@ -15,6 +15,7 @@ from shunter.engine.jobs.hold import on_hold
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
+from shunter.model import secrets
 from shunter.model.job.isolation import REQUIRED_BY_CONSTRAINT
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import ROLLOUT_IN_PROGRESS, TaskState
@@ -246,6 +247,8 @@ def _node_remedies(waiting_group: _WaitingGroup, fit_checker: FitChecker) -> Ite
     task_class = waiting_group.group.task_class.task_class
     for dropped in fit_checker.droppable_constraints(task_class):
         constraint = task_class.constraints[dropped.index]
+        if constraint == secrets.REQUIRED:  # not the job's to drop: an old worker would run it without
+            continue
         isolation = REQUIRED_BY_CONSTRAINT.get(constraint)
         name = f"isolation: {isolation}" if isolation else f"the constraint {constraint}"
         text = f"without {name}, it fits {_format_node_count(dropped.nodes)}"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from shunter.engine.state.state import State
+from shunter.gateway.explain.names import ALL_NAMES, Names
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.testbeds import Testbed
@@ -19,7 +20,7 @@ from shunter.planning.view import TaskClass
 
 
 def describe_testbed_holds(
-    state: State, task_class: TaskClass, filters: Sequence[Filter], only_node: int = 0
+    state: State, task_class: TaskClass, filters: Sequence[Filter], only_node: int = 0, names: Names = ALL_NAMES
 ) -> Iterator[str]:
     """One text for each testbed without whose slots a task would fit on some node."""
     testbeds = state.objects.testbeds
@@ -37,11 +38,12 @@ def describe_testbed_holds(
         nodes, held = 0, Counter[str]()
         for row, slots in _held_by_row(state, testbed):
             if accepted[row] and only_node in (0, row):
-                amounts = _decisive_amounts(needs, _free_on(ledger, row, needs), slots, is_gang=missing > 0)
-                nodes += bool(amounts)
-                held.update(amounts)
+                decisive = _decisive_amounts(needs, _free_on(ledger, row, needs), slots, is_gang=missing > 0)
+                nodes += bool(decisive)
+                held.update(decisive)
         if nodes:
-            yield _describe(name, nodes, {resource: held[resource] for resource in needs if held[resource]}, missing)
+            amounts = {resource: held[resource] for resource in needs if held[resource]}
+            yield _describe(name, names, nodes, amounts, missing)
 
 
 def _free_on(ledger: NodeLedger, row: int, needs: Mapping[str, int]) -> dict[str, int]:
@@ -79,10 +81,10 @@ def _held_by_row(state: State, testbed: Testbed) -> Iterator[tuple[int, Mapping[
             yield state.nodes.by_name[node].id, amounts
 
 
-def _describe(name: ObjectName, nodes: int, held: dict[str, int], missing: int) -> str:
+def _describe(name: ObjectName, names: Names, nodes: int, held: dict[str, int], missing: int) -> str:
     amounts = ", ".join(f"{resource} {format_amount_short(resource, amount)}" for resource, amount in held.items())
     where = f"{nodes:,} node{'s' if nodes != 1 else ''}"
     space = "" if name.namespace == NAMESPACE_DEFAULT else f" -n {name.namespace}"
-    hint = f"shunter describe testbed {name.name}{space}"
+    hint = f" (shunter describe testbed {name.name}{space})" if names.sees(name.namespace) else ""
     what = "more tasks of the gang" if missing else "a task"
-    return f"testbed {name} holds {amounts} for its slots on {where}, where {what} would fit otherwise ({hint})"
+    return f"{names.testbed(name)} holds {amounts} for its slots on {where}, where {what} would fit otherwise{hint}"

@@ -8,6 +8,7 @@ as an update."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -65,6 +66,22 @@ def suggest_remedies(dry_run_source: DryRunSource, job_id: int, filters: Sequenc
     return found
 
 
+def find_verified(
+    dry_run_source: DryRunSource, job_id: int, filters: Sequence[Filter], path: str, before: Any, after: Any
+) -> Remedy | None:
+    """The change that a suggestion stands for, if it would still start the job."""
+    if job_id not in DryRun(dry_run_source).state.jobs:
+        return None
+    trial = _RemedyTrial(dry_run_source, job_id)
+    own_limit = own_limit_remedy(trial.job)
+    remedies = [*update_remedies(trial.dry_run.state, trial.job), *([own_limit] if own_limit is not None else [])]
+    remedies += find_remedies(trial.dry_run.state, trial.job, filters)
+    for remedy in remedies:
+        if (remedy.path, remedy.before, remedy.after) == (path, before, after):
+            return remedy if trial.try_remedy(remedy) and not trial.preempts_own_tasks else None
+    return None
+
+
 class _RemedyTrial:
     """Where candidates are tried, one after another. A copy on which nothing happened serves the next one too."""
 
@@ -117,11 +134,8 @@ class _RemedyTrial:
         """How many tasks start when the job is updated, and what has to end for that has ended."""
         self._reset()
         self._is_dirty, job = True, self.job
-        spec = JobSpec(
-            job.namespace, job.name, job.spec_version.groups, job.type, job.priority, job.labels, job.options
-        )
         try:
-            self.dry_run.submit([remedy.change_spec(spec)], self._user)
+            self.dry_run.submit([remedy.change_spec(whole_spec(job))], self._user)
         except Rejected:
             return 0
         self.dry_run.finish_stopping(self._job_id)
@@ -132,6 +146,10 @@ class _RemedyTrial:
         self.dry_run, self._is_dirty = DryRun(self._dry_run_source), False
         self._replaced_id = self._job_id
         self.copies += 1
+
+
+def whole_spec(job: Job) -> JobSpec:
+    return JobSpec(job.namespace, job.name, job.spec_version.groups, job.type, job.priority, job.labels, job.options)
 
 
 def waiting_spec(job: Job) -> JobSpec:

@@ -5,7 +5,7 @@ Called by `gateway.explain.explain`, and by plans for jobs that would stay pendi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from shunter.engine.jobs.dependencies import waits_for
@@ -20,8 +20,9 @@ from shunter.engine.services.per_node import class_of
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.registries.services import ServiceState
 from shunter.engine.state.state import State
-from shunter.gateway.explain.down_nodes import describe_tasks_on_down_nodes
+from shunter.gateway.explain.down_nodes import describe_only_down, describe_tasks_on_down_nodes
 from shunter.gateway.explain.estimates import estimate_start
+from shunter.gateway.explain.names import ALL_NAMES, Names
 from shunter.gateway.explain.rollout import describe_crash, describe_update
 from shunter.gateway.explain.testbed_holds import describe_testbed_holds
 from shunter.model.job.spec import PER_NODE
@@ -40,22 +41,31 @@ NO_REASONS: Mapping[int, str] = MappingProxyType({})
 
 
 def why(
-    state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
+    state: State,
+    job: Job,
+    now_ms: int,
+    filters: Sequence[Filter] = FILTERS,
+    reserved: Mapping[int, str] = NO_REASONS,
+    names: Names = ALL_NAMES,
 ) -> WhyView:
     """All but the suggestions, which need a dry run."""
     sentences = (
-        describe_state(state, job, now_ms, filters, reserved),
+        describe_state(state, job, now_ms, filters, reserved, names),
         describe_tasks_on_down_nodes(state, job, now_ms),
         describe_update(state, job, now_ms),
         describe_crash(state, job, now_ms),
     )
+    reasons = reasons_of(state, job, filters, reserved, names)
+    start = estimate_start(state, job, now_ms, filters, names)
+    if start is not None and start.at is None and reasons and (down := describe_only_down(state, reasons[0])):
+        start.basis = f"{down}; it is placed when the node is back"
     return WhyView(
         name=job.name,
         state=job.state.wire_name,
         sentence=" ".join(filter(None, sentences)),
         counts=counts_view(_counts(state, job)),
-        reasons=reasons_of(state, job, filters, reserved),
-        start=estimate_start(state, job, now_ms, filters),
+        reasons=reasons,
+        start=start,
     )
 
 
@@ -65,8 +75,8 @@ def why_ended(run: JobView) -> WhyView:
     return WhyView(name=run.name, state=run.state, sentence=sentence, counts=run.counts)
 
 
-def why_task(task: TaskView) -> WhyView:
-    """For a task that is past waiting."""
+def why_task(task: TaskView, lost_reason: str = "") -> WhyView:
+    """For a task that is past waiting. `lost_reason`: why its last lost attempt was lost."""
     where = f" on {task.node}" if task.node else ""
     details = f": {task.reason}" if task.reason else ""
     sentences = {
@@ -79,24 +89,32 @@ def why_task(task: TaskView) -> WhyView:
     code = f" with exit code {task.exit_code}" if task.exit_code is not None else ""
     cause = "" if task.reason == code.removeprefix(" with ") else details  # the reason may only repeat the code
     failed = f"{task.name} failed{where}{code} in attempt {task.attempt}{cause}."
-    return WhyView(name=task.name, state=task.state, sentence=sentences.get(task.state, failed), counts={task.state: 1})
+    sentence = sentences.get(task.state, failed)
+    if lost_reason and task.state in ("assigned", "running", "stopping"):
+        times = "once" if task.lost == 1 else f"{task.lost} times"
+        sentence = f"{sentence} It was lost {times} before, last because: {lost_reason.rstrip('.')}."
+    return WhyView(name=task.name, state=task.state, sentence=sentence, counts={task.state: 1})
 
 
 def reservation_reasons(
-    state: State, active_policy: ActivePolicy, leader: Session | None, now_ms: int
+    state: State, active_policy: ActivePolicy, leader: Session | None, now_ms: int, names: Names = ALL_NAMES
 ) -> Mapping[int, str]:
     """By class: for which job room is reserved that it cannot use, or that room is reserved or being made for it.
 
     The built-in planner is asked again, because decisions do not record reasons. Other policies give reasons in their
-    last decision.
+    last decision; they may be about anything, so only who sees everything reads them.
     """
     if leader is not None:
         name, refusals, reasons = leader.name, leader.refusals, leader.reasons
     elif not isinstance(policy := active_policy.round_policy, Planner):
         name, refusals, reasons = active_policy.name, active_policy.refusals, active_policy.last_decision.reasons
     else:
-        return policy.fork().decide(build_view(state), now_ms / 1000, PROBE_BUDGET).reasons
+        view = replace(build_view(state), called=lambda class_id: names.called(state, class_id))
+        return policy.fork().decide(view, now_ms / 1000, PROBE_BUDGET).reasons
     refused = refusals.describe(name, now_ms)
+    if not names.sees_all:
+        waiting = [record.id for record in state.classes.values() if record.queued] if refused else reasons
+        return dict.fromkeys(waiting, f"{name} has not placed it")
     if refused:
         return {record.id: refused for record in state.classes.values() if record.queued}
     return _attributed(name, reasons)
@@ -107,10 +125,14 @@ def _attributed(name: str, reasons: Mapping[int, str]) -> Mapping[int, str]:
 
 
 def reasons_of(
-    state: State, job: Job, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
+    state: State,
+    job: Job,
+    filters: Sequence[Filter] = FILTERS,
+    reserved: Mapping[int, str] = NO_REASONS,
+    names: Names = ALL_NAMES,
 ) -> list[ReasonView]:
     """Why groups that could be placed are not, the most important reason first."""
-    return _find_reasons(state, job, filters, reserved).in_order()
+    return _find_reasons(state, job, filters, reserved, names).in_order()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +148,22 @@ class _Reasons:
         return [*reserved, *self.nodes, *testbeds]
 
 
-def _find_reasons(state: State, job: Job, filters: Sequence[Filter], reserved: Mapping[int, str]) -> _Reasons:
+def _find_reasons(
+    state: State, job: Job, filters: Sequence[Filter], reserved: Mapping[int, str], names: Names
+) -> _Reasons:
     """Groups share equal reasons."""
     waiting = list(_waiting_classes(state, job))
     if not waiting:
         return _Reasons([], [], [])
     by_text = _node_reasons(state, waiting, filters, has_one_group=len(job.spec_version.groups) == 1)
-    texts = dict.fromkeys(reserved[task_class.id] for _, task_class, _ in waiting if task_class.id in reserved)
+    records = (state.classes.get(task_class.id) for _, task_class, _ in waiting)
+    secrets = (state.secrets.problem_of_class(each.key) for each in records if each is not None)
+    texts = dict.fromkeys(filter(None, secrets))
+    texts |= dict.fromkeys(reserved[task_class.id] for _, task_class, _ in waiting if task_class.id in reserved)
     testbeds = dict.fromkeys(
-        text for _, task_class, node in waiting for text in describe_testbed_holds(state, task_class, filters, node)
+        text
+        for _, task_class, node in waiting
+        for text in describe_testbed_holds(state, task_class, filters, node, names)
     )
     return _Reasons([text for text in texts if text not in by_text], list(by_text.values()), list(testbeds))
 
@@ -167,21 +196,26 @@ def _waiting_classes(state: State, job: Job) -> Iterator[tuple[str, TaskClass, i
 
 
 def describe_state(
-    state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, reserved: Mapping[int, str] = NO_REASONS
+    state: State,
+    job: Job,
+    now_ms: int,
+    filters: Sequence[Filter] = FILTERS,
+    reserved: Mapping[int, str] = NO_REASONS,
+    names: Names = ALL_NAMES,
 ) -> str:
     """The state of an unfinished job in one sentence."""
     counts = _counts(state, job)
     if job.type in PER_NODE and not job.task_sets and not job.is_held and not waits_for(state, job, now_ms):
-        return _describe_no_matching_node(state, job, filters)
+        return _describe_no_matching_node(state, job, filters, names)
     if counts[TaskState.WAITING] or counts[TaskState.QUEUED]:
-        return _describe_pending(state, job, now_ms, filters, reserved)
+        return _describe_pending(state, job, now_ms, filters, reserved, names)
     if counts[TaskState.STOPPING]:
         return f"{job.name} is stopping: {counts[TaskState.STOPPING]:,} of {sum(counts):,} tasks have not ended yet."
     return _describe_running(state, job, now_ms)
 
 
-def _describe_no_matching_node(state: State, job: Job, filters: Sequence[Filter]) -> str:
-    details = "".join(f": {reason.text}" for reason in reasons_of(state, job, filters)[:1])
+def _describe_no_matching_node(state: State, job: Job, filters: Sequence[Filter], names: Names) -> str:
+    details = "".join(f": {reason.text}" for reason in reasons_of(state, job, filters, names=names)[:1])
     return f"{job.name} runs on every matching node, but no node matches{details}."
 
 
@@ -233,7 +267,7 @@ def _describe_unavailable(
 
 
 def _describe_pending(
-    state: State, job: Job, now_ms: int, filters: Sequence[Filter], reserved: Mapping[int, str]
+    state: State, job: Job, now_ms: int, filters: Sequence[Filter], reserved: Mapping[int, str], names: Names
 ) -> str:
     if job.is_held:
         also = waits_for(state, job, now_ms)
@@ -246,7 +280,7 @@ def _describe_pending(
     if waits:
         return f"{_count_pending(waiting + queued, total)}: waiting for {' and for '.join(waits)}."
     if queued:
-        return f"{_count_pending(queued, total)}: {_describe_queued(state, job, now_ms, filters, reserved)}."
+        return f"{_count_pending(queued, total)}: {_describe_queued(state, job, now_ms, filters, reserved, names)}."
     return f"{_count_pending(waiting, total)}: waiting for other tasks of the job to end."
 
 
@@ -259,7 +293,7 @@ def _count_pending(pending: int, total: int) -> str:
 
 
 def _describe_queued(
-    state: State, job: Job, now_ms: int, filters: Sequence[Filter], reserved: Mapping[int, str]
+    state: State, job: Job, now_ms: int, filters: Sequence[Filter], reserved: Mapping[int, str], names: Names
 ) -> str:
     """What queued tasks wait for: the first cause that applies, from the job itself to the nodes."""
     delayed = [at_ms for task_set in job.task_sets for at_ms in task_set.back_off_ends_ms]
@@ -271,17 +305,19 @@ def _describe_queued(
     if (limited := next(filter(_is_at_parallel_max, job.task_sets), None)) is not None:
         return f"the job has reached its parallel_max of {limited.spec.parallel_max}"
     if (ahead := _job_ahead_in_class(job)) is not None:
-        return f"job {ahead.name} requests the same resources and was submitted first"
+        return f"{names.job(ahead)} requests the same resources and was submitted first"
     if (ahead := _job_ahead_in_queue(state, job)) is not None:
-        return f"queue {job.options.queue} is strict, and job {ahead.name} was submitted first"
-    return _describe_reasons(_find_reasons(state, job, filters, reserved)) or "waiting for the next round"
+        return f"queue {job.options.queue} is strict, and {names.job(ahead)} was submitted first"
+    return _describe_reasons(state, _find_reasons(state, job, filters, reserved, names)) or "waiting for the next round"
 
 
-def _describe_reasons(reasons: _Reasons) -> str:
+def _describe_reasons(state: State, reasons: _Reasons) -> str:
     """The first reason, and the first testbed in the way; empty if there is no reason."""
     first = next(iter(reasons.in_order()), None)
     if first is None:
         return ""
+    if down := describe_only_down(state, first):
+        return down
     nodes = f" ({first.nodes:,} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
     testbeds = [text for text in reasons.testbeds[:1] if text != first.text]
     return "; ".join([f"{first.text}{nodes}", *testbeds])

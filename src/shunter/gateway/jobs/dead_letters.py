@@ -8,18 +8,19 @@ from shunter.engine.jobs.finish import decode_summary
 from shunter.engine.jobs.rerun import indexes_by_group, rerun_spec
 from shunter.engine.state.registries.dead_letters import DeadLetter
 from shunter.gateway.jobs.rerun import spec_of, submitted_job
+from shunter.gateway.scope import Scope
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import LONG_RUNNING, PER_NODE, JobSpec
 from shunter.model.rest.admin_views import DeadPage, DeadView, Replayed
 from shunter.model.timestamps import iso
 from shunter.ports.admin import DeadLetterSelector
-from shunter.ports.callers import Caller
+from shunter.ports.principals import Principal
 from shunter.ports.store import Store
 
 
 class DeadLetters:
-    def __init__(self, caller: Caller, engine: Engine, store: Store) -> None:
-        self._caller, self._engine, self._store = caller, engine, store
+    def __init__(self, caller: Principal, engine: Engine, store: Store, scope: Scope) -> None:
+        self._caller, self._engine, self._store, self._scope = caller, engine, store, scope
 
     async def page(self, namespace: str | None, job: str | None, limit: int, after: str | None) -> DeadPage:
         """The cursor is the number of the last letter."""
@@ -27,7 +28,9 @@ class DeadLetters:
         letters = [
             letter
             for letter in self._engine.state.dead_letters.letters.values()
-            if namespace in (None, letter.namespace) and job in (None, letter.name)
+            if namespace in (None, letter.namespace)
+            and job in (None, letter.name)
+            and self._scope.sees(letter.namespace)
         ]
         remaining = [letter for letter in letters if after is None or letter.number > int(after)]
         items = [_dead_view(letter) for letter in remaining[:limit]]
@@ -62,13 +65,15 @@ class DeadLetters:
         await self._engine.wait_committed()
         letters = self._engine.state.dead_letters.letters
         for number in selector.numbers:
-            if number not in letters:
+            if number not in letters or not self._scope.sees(letters[number].namespace):
                 raise NotFound(f"dead letter {number} does not exist; `shunter dead` lists all")
         found = [letters[number] for number in sorted(set(selector.numbers))] if selector.numbers else letters.values()
         return [
             letter
             for letter in found
-            if selector.namespace in (None, letter.namespace) and selector.job in (None, letter.name)
+            if selector.namespace in (None, letter.namespace)
+            and selector.job in (None, letter.name)
+            and self._scope.sees(letter.namespace)
         ]
 
     async def _rerunnable_spec(self, letter: DeadLetter, is_explicit: bool) -> JobSpec | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from heapq import merge
 from itertools import islice
 
 from shunter.engine.engine import Engine
@@ -13,20 +14,22 @@ from shunter.engine.jobs.finish import decode_summary
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.engine.read.views import job_view
 from shunter.engine.state.records import Job
+from shunter.gateway.jobs.job_search import search_jobs
 from shunter.gateway.jobs.rerun import retry_spec, submitted_job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_refs import FinishedRun, group_name, locate_task
 from shunter.gateway.jobs.template_views import template_as_job
 from shunter.gateway.objects import Objects
+from shunter.gateway.scope import Scope
 from shunter.model.errors import Conflict, Unavailable
 from shunter.model.files.mixed_files import join, read_parts, split
 from shunter.model.job.manifests import JobReader
 from shunter.model.lifecycles import JobState
 from shunter.model.objects.object_manifests import read_objects
 from shunter.model.rest.job_views import JobPage, JobView, SubmittedJob, describe_end_state
-from shunter.ports.callers import Caller, JobReference, TaskReference
 from shunter.ports.jobs import JobQuery
 from shunter.ports.objects import Applied
+from shunter.ports.principals import JobReference, Principal, TaskReference
 from shunter.ports.store import FinishedJob, FinishedQuery, Store
 
 LABEL_SLICE_JOBS = 5_000  # looked at before the loop comes around
@@ -35,14 +38,23 @@ _FINISHED_STATES = ("succeeded", "failed", "cancelled")
 
 class Jobs:
     def __init__(
-        self, caller: Caller, engine: Engine, store: Store, runs: Runs, manifests: JobReader, objects: Objects
+        self,
+        caller: Principal,
+        engine: Engine,
+        store: Store,
+        runs: Runs,
+        manifests: JobReader,
+        objects: Objects,
+        scope: Scope,
     ) -> None:
-        self._caller, self._engine, self._store, self._runs = caller, engine, store, runs
+        self._caller, self._engine, self._store, self._runs, self._scope = caller, engine, store, runs, scope
         self._manifests, self._objects = manifests, objects
 
     async def submit(self, documents: Sequence[object], *, namespace: str, key: str | None) -> list[SubmittedJob]:
-        specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
-        return await self._submitted(await self._engine.submit(specs, self._caller.user, key))
+        with self._engine.metrics.time_submit():
+            specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
+            self._scope.require_jobs(specs)
+            return await self._submitted(await self._engine.submit(specs, self._caller.user, self._scope.own_key(key)))
 
     async def apply_file(
         self, documents: Sequence[object], *, namespace: str, key: str | None
@@ -55,25 +67,30 @@ class Jobs:
         read_jobs = partial(self._manifests.read_all, default_namespace=namespace, make_name=str)
         read = read_parts(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
         file = MixedFile(*read, jobs, objects)
-        submitted, taken = await self._engine.apply_file(file, self._caller.user, key)
+        self._scope.require_jobs(file.specs)
+        self._objects.check(file.drafts)
+        submitted, taken = await self._engine.apply_file(file, self._caller.user, self._scope.own_key(key))
         applied = [await self._objects.applied(each) for each in taken]
         return join(jobs, await self._submitted(submitted), objects, applied)
 
     async def page(self, query: JobQuery) -> JobPage:
         """Newest first. Reads live runs before it asks the store, so that a job that ends meanwhile is not missed. The
         store of a follower may be ahead of its state: a run that is in both has ended."""
+        if query.is_search:
+            return await search_jobs(self._engine, self._store, query, self._scope.sees)
         await self._engine.wait_committed()
-        before = int(query.after) if query.after else None
+        before = int(query.after.partition(":")[0]) if query.after else None
         live, live_total = await self._live(query, before)
         states = tuple(state for state in query.states if state in _FINISHED_STATES)
         finished: list[FinishedJob] = []
         finished_total = 0
         if states or not query.states:
-            finished_query = FinishedQuery(
-                namespace=query.namespace, states=states, labels=query.labels, before_id=before, limit=query.limit + 1
-            )
-            finished = await self._store.finished_jobs(finished_query)
-            finished_total = await self._store.count_finished(finished_query)
+            for namespace in self._scope.select(query.namespace):
+                finished_query = FinishedQuery(
+                    namespace=namespace, states=states, labels=query.labels, before_id=before, limit=query.limit + 1
+                )
+                finished += await self._store.finished_jobs(finished_query)
+                finished_total += await self._store.count_finished(finished_query)
         ended = {job.id for job in finished}
         views = [view for view in live if view.id not in ended] + self._templates(query, before)
         views += [decode_summary(job.summary).view for job in finished]
@@ -122,7 +139,7 @@ class Jobs:
         return await self._runs.view(JobReference(job.namespace, id=run.id))
 
     async def retry(self, job: JobReference, only_failed: bool, key: str | None) -> JobView:
-        run = await self._runs.find(job)
+        run, key = await self._runs.find(job), self._scope.own_key(key)
         known = self._engine.state.idempotency_keys.get(key) if key else None
         if known:  # the name may mean the run that the first request with this key started
             job_id = known[0]
@@ -159,8 +176,14 @@ class Jobs:
         if query.labels:
             return await self._labelled(query, states, before)
         index = self._engine.state.job_index
-        ids = islice(index.newest(query.namespace, states, before), query.limit + 1)
-        return self._views(ids), index.count(query.namespace, states)
+        total = sum(index.count(namespace, states) for namespace in self._scope.select(query.namespace))
+        return self._views(islice(self._newest(query, states, before), query.limit + 1)), total
+
+    def _newest(self, query: JobQuery, states: Sequence[JobState], before: int | None) -> Iterator[int]:
+        """Ids of unfinished jobs below the cursor, the greatest first."""
+        index = self._engine.state.job_index
+        parts = [index.newest(namespace, states, before) for namespace in self._scope.select(query.namespace)]
+        return parts[0] if len(parts) == 1 else merge(*parts, reverse=True)
 
     async def _labelled(
         self, query: JobQuery, states: Sequence[JobState], before: int | None
@@ -169,8 +192,8 @@ class Jobs:
         views: list[JobView] = []
         total, cursor = 0, None
         while True:
-            jobs, index = self._engine.state.jobs, self._engine.state.job_index
-            ids = list(islice(index.newest(query.namespace, states, cursor), LABEL_SLICE_JOBS))
+            jobs = self._engine.state.jobs
+            ids = list(islice(self._newest(query, states, cursor), LABEL_SLICE_JOBS))
             found = [id for id in ids if all(jobs[id].labels.get(key) == value for key, value in query.labels)]
             total += len(found)
             on_page = (id for id in found if before is None or id < before)
@@ -191,6 +214,7 @@ class Jobs:
             template_as_job(template)
             for template in ([] if query.states else self._engine.state.templates.by_id.values())
             if query.namespace in (None, template.namespace)
+            and self._scope.sees(template.namespace)
             and (before is None or template.id < before)
             and all(template.spec.labels.get(key) == value for key, value in query.labels)
         ]

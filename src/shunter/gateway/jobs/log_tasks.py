@@ -3,6 +3,7 @@ and again those that have written more. Of each task it remembers only the last 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -19,8 +20,8 @@ from shunter.model.job.arrays import IndexRange, count_indexes, format_indexes, 
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.job_views import TaskView
 from shunter.model.rest.log_views import LogGap
-from shunter.ports.callers import JobReference
 from shunter.ports.jobs import JobLogQuery
+from shunter.ports.principals import JobReference
 
 BATCH_SIZE = 256  # tasks that are looked up at once
 INDEXES_MAX = 10_000
@@ -84,16 +85,15 @@ class TasksWithOutput:
                 batch, first = await self._batch(number, first)
                 for task in batch:
                     yield task
+                await asyncio.sleep(0)
 
     async def _batch(self, number: int, first: int) -> tuple[list[LogTask], int | None]:
         """Some tasks of a task set from an index on, and the index to go on with."""
         run, query = await self._runs.find(self._job), self._query
-        task_set = next((each for each in task_sets_of(run) if each.number == number), None)
-        if task_set is None or first >= task_set.count or (query.groups and task_set.name not in query.groups):
+        sought = await self._block(run, number, first)
+        if sought is None:
             return [], None
-        block = await self._reader.block(run, task_set, first)
-        if block is None:
-            return [], None
+        task_set, block = sought
         attempts = _started_attempts(block)
         done = self._done.setdefault(number, np.zeros(task_set.count, np.int32))[block.first : block.first + len(block)]
         wanted = (block.columns["log"] != 0) & (attempts > done) & self._selected(run, task_set, block, query)
@@ -131,18 +131,34 @@ class TasksWithOutput:
 
     async def count_not_started(self) -> None:
         """Selected tasks that have no output yet."""
+        run = await self._runs.find(self._job)
+        for number in [task_set.number for task_set in task_sets_of(run)]:
+            first: int | None = 0
+            while first is not None:
+                first = await self._count_not_started_from(number, first)
+                await asyncio.sleep(0)
+
+    async def _count_not_started_from(self, number: int, first: int) -> int | None:
+        """In some tasks of a task set from an index on; returns the index to go on with."""
         run, query = await self._runs.find(self._job), self._query
-        for task_set in task_sets_of(run):
-            first = 0
-            while first < task_set.count and (not query.groups or task_set.name in query.groups):
-                block = await self._reader.block(run, task_set, first)
-                if block is None:
-                    break
-                rows = np.flatnonzero((block.columns["log"] == 0) & self._selected(run, task_set, block, query))
-                if rows.size:
-                    names = [task_view(block, block.first + row).name for row in rows[:NAMES_SHOWN].tolist()]
-                    self.left_out.add(NOT_STARTED, names, int(rows.size))
-                first = block.first + len(block)
+        found = await self._block(run, number, first)
+        if found is None:
+            return None
+        task_set, block = found
+        rows = np.flatnonzero((block.columns["log"] == 0) & self._selected(run, task_set, block, query))
+        if rows.size:
+            names = [task_view(block, block.first + row).name for row in rows[:NAMES_SHOWN].tolist()]
+            self.left_out.add(NOT_STARTED, names, int(rows.size))
+        return block.first + len(block)
+
+    async def _block(self, run: AnyRun, number: int, first: int) -> tuple[TaskSetRef, TaskBlock] | None:
+        """The tasks around an index; None if the query leaves the group out, or there are no more."""
+        task_set = next((each for each in task_sets_of(run) if each.number == number), None)
+        groups = self._query.groups
+        if task_set is None or first >= task_set.count or (groups and task_set.name not in groups):
+            return None
+        block = await self._reader.block(run, task_set, first)
+        return None if block is None else (task_set, block)
 
 
 def _started_attempts(block: TaskBlock) -> NDArray[np.int32]:

@@ -15,12 +15,13 @@ from shunter.engine.state.records import Job
 from shunter.engine.state.registries.templates import Template
 from shunter.gateway.jobs.task_refs import AnyRun, FinishedRun
 from shunter.gateway.jobs.template_views import template_as_job
+from shunter.gateway.scope import Scope
 from shunter.model.errors import NotFound
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.objects.documents import APPLICATION_PREFIX
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.job_views import JobView
-from shunter.ports.callers import JobReference
+from shunter.ports.principals import JobReference
 from shunter.ports.store import FinishedQuery, Store
 
 SIMILAR_NAMES_MAX = 10_000  # of unfinished jobs, that a name without a job is compared with
@@ -28,12 +29,21 @@ SIMILAR_FINISHED_MAX = 200  # of finished ones, the newest
 
 
 class Runs:
-    def __init__(self, engine: Engine, store: Store) -> None:
-        self._engine, self._store = engine, store
+    def __init__(self, engine: Engine, store: Store, scope: Scope) -> None:
+        self._engine, self._store, self._scope = engine, store, scope
 
     async def find(self, reference: JobReference) -> AnyRun:
-        """The run that is meant: the newest of its name unless the reference says otherwise."""
+        """The run that is meant: the newest of its name unless the reference says otherwise. Raises NotFound, with the
+        same words for what is not there and for what the caller must not know about."""
         await self._engine.wait_committed()
+        if reference.id is None and not self._scope.sees(reference.namespace):
+            raise NotFound(_no_job_message(reference))
+        run = await self._find(reference)
+        if not self._scope.sees(run.namespace):
+            raise NotFound(_no_job_message(reference))
+        return run
+
+    async def _find(self, reference: JobReference) -> AnyRun:
         state = self._engine.state
         if reference.id is not None:
             live = state.jobs.get(reference.id)
@@ -68,16 +78,15 @@ class Runs:
 
     async def _not_found_message(self, reference: JobReference) -> str:
         if reference.id is not None:
-            return f"job {reference.id} does not exist"
+            return _no_job_message(reference)
         if reference.run is None and reference.name.startswith(APPLICATION_PREFIX):
             return self._no_application_message(reference)
         names = list(islice(self._engine.state.jobs_by_name.get(reference.namespace, ()), SIMILAR_NAMES_MAX))
         newest = FinishedQuery(namespace=reference.namespace, limit=SIMILAR_FINISHED_MAX)
         names += [job.name for job in await self._store.finished_jobs(newest)]
         close_matches = get_close_matches(reference.name, names, 1)
-        requested = reference.name if reference.run is None else f"{reference.name}@{reference.run}"
         hint = f"; did you mean {close_matches[0]}?" if close_matches and close_matches[0] != reference.name else ""
-        return f"job '{requested}' does not exist in namespace '{reference.namespace}'{hint}"
+        return f"{_no_job_message(reference)}{hint}"
 
     def _no_application_message(self, reference: JobReference) -> str:
         """For the job that runs a BatchJob: it does not exist before the first submission."""
@@ -90,4 +99,15 @@ class Runs:
         others = [each.name for each in batch_jobs if each.namespace == namespace][:10_000]
         close_matches = get_close_matches(name, others, 1)
         hint = f"; did you mean {APPLICATION_PREFIX}{close_matches[0]}?" if close_matches else ""
-        return f"BatchJob '{name}' does not exist in namespace '{namespace}'{hint}"
+        return f"{_no_job_message(reference)}{hint}"
+
+
+def _no_job_message(reference: JobReference) -> str:
+    """As in a namespace that nobody has ever used."""
+    if reference.id is not None:
+        return f"job {reference.id} does not exist"
+    if reference.run is None and reference.name.startswith(APPLICATION_PREFIX):
+        name = reference.name.removeprefix(APPLICATION_PREFIX)
+        return f"BatchJob '{name}' does not exist in namespace '{reference.namespace}'"
+    requested = reference.name if reference.run is None else f"{reference.name}@{reference.run}"
+    return f"job '{requested}' does not exist in namespace '{reference.namespace}'"

@@ -10,16 +10,18 @@ from shunter.engine.read.views import job_view
 from shunter.engine.state.records import Job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_refs import group_name, locate_task
+from shunter.gateway.scope import Scope
 from shunter.model.errors import Conflict, Invalid, Problem
 from shunter.model.job.manifests import JobReader
 from shunter.model.job.spec import LONG_RUNNING
 from shunter.model.rest.job_views import JobView, describe_end_state
-from shunter.ports.callers import Caller, JobReference, TaskReference
+from shunter.ports.principals import JobReference, Principal, TaskReference
 
 
 class Services:
-    def __init__(self, caller: Caller, engine: Engine, runs: Runs, manifests: JobReader) -> None:
+    def __init__(self, caller: Principal, engine: Engine, runs: Runs, manifests: JobReader, scope: Scope) -> None:
         self._caller, self._engine, self._runs, self._manifests = caller, engine, runs, manifests
+        self._scope = scope
 
     async def update(self, job: JobReference, document: object, *, namespace: str, node: str | None) -> JobView:
         [spec] = self._manifests.read_all([document], default_namespace=namespace, make_name=str)
@@ -29,6 +31,7 @@ class Services:
             raise Invalid(
                 [Problem("metadata.name", fault, spec.name, "correct the name, or submit the manifest as a new job")]
             )
+        self._scope.require_queue(spec.options.queue)
         await self._engine.update(run.id, spec, self._caller.user, node)
         return await self._view(run)
 

@@ -5,6 +5,7 @@ Tasks of a live run come from the engine's memory between rounds, those of a fin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shunter.engine.engine import Engine
@@ -27,12 +28,14 @@ from shunter.gateway.jobs.task_refs import (
 )
 from shunter.model.errors import NotFound
 from shunter.model.job.spec import SERVICE
+from shunter.model.lifecycles import TaskState
 from shunter.model.rest.job_views import TaskView
 from shunter.planning.filter.node_kinds import RUNTIME_BUILT_IN
-from shunter.ports.callers import TaskReference
+from shunter.ports.principals import TaskReference
 from shunter.ports.store import Store
 from shunter.ports.workers import AttemptKey
 
+LIVE_BLOCK_TASKS = 262_144  # of a live task set that one block has at most: a look at all of them takes a millisecond
 _FINISHED_STATES = ("succeeded", "failed", "cancelled")
 
 
@@ -114,21 +117,22 @@ class TaskReader:
     async def block(self, run: AnyRun, task_set: TaskSetRef, index: int) -> TaskBlock | None:
         """Neighbouring tasks of a task set, with `index` among them; None if history does not have them any more."""
         if isinstance(run, Job):
-            return self._live_block(run, task_set)
+            return self._live_block(run, task_set, index)
         return await self._finished_block(run, task_set, index)
 
-    def _live_block(self, run: Job, task_set: TaskSetRef) -> TaskBlock | None:
+    def _live_block(self, run: Job, task_set: TaskSetRef, index: int) -> TaskBlock | None:
         group = run.task_set(task_set.number)
         if group is None:
             return None
+        first = index - index % LIVE_BLOCK_TASKS
         return TaskBlock(
             run.name,
             task_set.name,
             has_one_group(run),
-            0,
-            group_columns(self._engine.state, group),
+            first,
+            group_columns(self._engine.state, group, first, min(group.count, first + LIVE_BLOCK_TASKS)),
             self._engine.state.nodes.view.names,
-            group.reasons or {},
+            _reasons(self._engine.state, group),
             group.visible_index,
             group.ports or {},
             group.health or {},
@@ -164,6 +168,19 @@ class TaskReader:
 
     def _find_replaced(self, run: AnyRun, reference: TaskReference, task_set: int) -> ReplacedTask:
         return find_replaced(self._past(run), group_name(run, reference.group), reference.index, task_set)
+
+
+def _reasons(state: State, group: TaskSet) -> Mapping[int, str]:
+    """Why tasks failed or wait. The reason for a lost attempt is only in the history."""
+    reasons = group.reasons or {}
+    if not group.history:
+        return reasons
+    found = dict(reasons)
+    for index, attempt, _, exit_code, _, _, _, reason in group.history:
+        row = group.base + index
+        if exit_code < 0 and attempt == state.table.attempt[row] and state.table.state[row] == TaskState.QUEUED:
+            found[index] = reason
+    return found
 
 
 def _logs_while_starting(run: AnyRun, task_set: TaskSetRef) -> bool:

@@ -17,7 +17,7 @@ from shunter.model.job.arrays import IndexRange, format_indexes
 from shunter.model.job.groups import GROUP_DEFAULT
 from shunter.model.job.spec import LONG_RUNNING, GroupSpec
 from shunter.model.rest.job_views import JobView
-from shunter.ports.callers import TaskReference
+from shunter.ports.principals import TaskReference
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 
@@ -32,6 +32,10 @@ class FinishedRun:
     @property
     def view(self) -> JobView:
         return self.summary.view
+
+    @property
+    def namespace(self) -> str:
+        return self.view.namespace
 
     @property
     def name(self) -> str:

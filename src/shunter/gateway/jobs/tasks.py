@@ -13,8 +13,8 @@ from shunter.gateway.jobs.task_refs import AnyRun, instance_indexes, is_long_run
 from shunter.model.errors import Invalid, Problem
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.job_views import AttemptPage, TaskPage, TaskView
-from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import TaskQuery
+from shunter.ports.principals import JobReference, TaskReference
 
 REPLACED_CURSOR = 999_999_999  # instead of a task set, in cursors among the replaced tasks
 _CODES = {state.wire_name: int(state) for state in TaskState}

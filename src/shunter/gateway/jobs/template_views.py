@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from shunter.engine.jobs.templates import no_template
 from shunter.engine.read.views import command_of, image_of, resources_of
 from shunter.engine.state.registries.templates import Template
 from shunter.engine.state.state import State
-from shunter.model.errors import NotFound
 from shunter.model.rest.admin_views import TemplatePage, TemplateView
 from shunter.model.rest.job_views import JobView
 from shunter.model.timestamps import iso
 from shunter.ports.store import EndedRun, RunKey
 
 
-def template_page(state: State, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
+def template_page(
+    state: State, namespace: str | None, limit: int, after: str | None, sees: Callable[[str], bool] = lambda _: True
+) -> TemplatePage:
     """By namespace and name; both form the cursor."""
     found = sorted(
-        (template for template in state.templates.by_id.values() if namespace in (None, template.namespace)),
+        (
+            template
+            for template in state.templates.by_id.values()
+            if namespace in (None, template.namespace) and sees(template.namespace)
+        ),
         key=_cursor,
     )
     remaining = [template for template in found if after is None or _cursor(template) > after]
@@ -28,7 +34,7 @@ def template_page(state: State, namespace: str | None, limit: int, after: str | 
 def find_template(state: State, namespace: str, name: str) -> Template:
     template = state.templates.get(namespace, name)
     if template is None:
-        raise NotFound(f"template '{name}' does not exist in namespace '{namespace}'")
+        raise no_template(namespace, name)
     return template
 
 

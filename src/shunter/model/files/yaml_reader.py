@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from shunter.model.errors import Invalid, Problem
+from shunter.model.files.repeated_keys import find_repeated_key
 
 TEXT_SIZE_MAX = 32 * 2**20
 DOCUMENTS_MAX = 20_000
@@ -51,9 +52,13 @@ def _parse_json(text: str) -> list[object] | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        return [msgspec.json.decode(text)]
+        document = msgspec.json.decode(text)
+        repeated = find_repeated_key(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return None
+    if repeated is not None:
+        _refuse("document", f"has the key '{repeated}' twice in one object", fix="leave one of them out")
+    return [document]
 
 
 def _parse_yaml(text: str) -> list[object]:

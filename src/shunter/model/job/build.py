@@ -28,6 +28,7 @@ from shunter.model.job.spec import (
     Port,
     Restart,
     Schedule,
+    SecretRef,
     Spread,
     TaskSpec,
     Update,
@@ -92,7 +93,7 @@ def _build_group(group: Group, job_type: str, *, is_gang: bool) -> GroupSpec:
         count=count_tasks(group, job_type),
         task=_build_task(values, amounts, ports),
         needs={name: amount for name, amount in needs.items() if amount},
-        restart=_build_restart(values["restart"], job_type),
+        restart=build_restart(values["restart"], job_type),
         datacenters=values["datacenters"],
         constraints=_build_constraints(values),
         queue_timeout_s=values["timeout"].get("queue", 0.0),
@@ -104,7 +105,7 @@ def _build_group(group: Group, job_type: str, *, is_gang: bool) -> GroupSpec:
         spread=tuple(Spread(each["label"], float(each["weight"])) for each in values["spread"]),
         affinity=tuple(_build_affinity(each) for each in values["affinity"]),
         estimate_s=values["estimate"],
-        update=_build_update(values["update"], job_type, ports),
+        update=build_update(values["update"], job_type, ports),
         array=values["array"],
         entries=values["entries"],
         estimate_bits=estimate_bucket(values["estimate"]),
@@ -144,6 +145,7 @@ def _build_task(values: dict[str, Any], amounts: dict[str, int], ports: tuple[Po
         payload=values["stdin"],
         payload_is_stdin=values["stdin"] is not None,
         stop_after_s=values["disconnect"].get("stop_after", 0.0),
+        secrets=tuple(SecretRef(each["name"], each["env"], each["file"]) for each in values["secrets"]),
     )
 
 
@@ -187,7 +189,7 @@ def _build_health(check: dict[str, Any], ports: tuple[Port, ...]) -> HealthCheck
     )
 
 
-def _build_restart(given: dict[str, Any], job_type: str) -> Restart:
+def build_restart(given: dict[str, Any], job_type: str) -> Restart:
     """Long-running jobs are always restarted, up to a limit. An attempt that ran long enough resets the count."""
     if not given:
         return _RESTART_ALWAYS if job_type in LONG_RUNNING else _RESTART_NEVER
@@ -214,7 +216,7 @@ def _build_affinity(values: dict[str, Any]) -> Affinity:
     return Affinity(values["to"], values["match"], values["require"], weight, values["anti"])
 
 
-def _build_update(given: dict[str, Any], job_type: str, ports: tuple[Port, ...]) -> Update:
+def build_update(given: dict[str, Any], job_type: str, ports: tuple[Port, ...]) -> Update:
     """Only one task of a node can have the port: the old task must stop before the new one starts."""
     has_fixed_port = job_type == SYSTEM and any(port.host_port for port in ports)
     if not given and not has_fixed_port:

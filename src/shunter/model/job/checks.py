@@ -304,6 +304,21 @@ class GroupCheck:
                 fault = "must have exactly one of http, tcp, command and plugin"
                 self._add_problem(path, fault, fix="write a check for each")
 
+    def _check_secrets(self) -> None:
+        """Each is a variable or a file, of a name that nothing else has."""
+        path, used = self._group.field_path("secrets"), {"env": set(self._values["env"]), "file": set[str]()}
+        for number, each in enumerate(self._values["secrets"]):
+            if bool(each["env"]) == bool(each["file"]):
+                self._add_problem(f"{path}[{number}]", "must have either env or file", fix="write one of them")
+            for key, names in used.items():
+                if (name := each[key]) and name in names:
+                    self._add_problem(f"{path}[{number}].{key}", "is already taken", value=name, fix="rename it")
+                names.add(name)
+            if is_reserved_variable(each["env"]):
+                self._add_problem(
+                    f"{path}[{number}].env", "is a variable that Shunter sets", value=each["env"], fix="rename it"
+                )
+
     def _check_health_check(self, check: dict[str, Any], kind: str, ports: list[str], path: str) -> None:
         if check["plugin"] in HEALTH_KINDS:
             self._add_problem(f"{path}.plugin", "must name a plugin", value=check["plugin"])
@@ -385,6 +400,7 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[GroupCheck], None]], ...] = (
     (frozenset({"isolation"}), GroupCheck._check_isolation),
     (frozenset({"ports"}), GroupCheck._check_ports),
     (frozenset({"health"}), GroupCheck._check_health),
+    (frozenset({"secrets", "env"}), GroupCheck._check_secrets),
     (frozenset({"count", "array", "entries", "gang"}), GroupCheck._check_count),
     (frozenset({"restart"}), GroupCheck._check_restart),
     (frozenset({"disconnect"}), GroupCheck._check_disconnect),

@@ -63,6 +63,19 @@ class Container(msgspec.Struct, frozen=True, omit_defaults=True):
     read_only: bool = False  # of its root file system
 
 
+class SecretRef(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A secret of the job's namespace that the task gets as a variable or as a file. `value` is filled in orders to
+    workers only."""
+
+    name: str
+    env: str = ""
+    file: str = ""  # its name in the folder that SHUNTER_SECRETS names
+    value: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"SecretRef({self.name!r})"  # a value must not get into a log
+
+
 class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a worker must know to run one task; alike for all tasks of a group."""
 
@@ -88,6 +101,7 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     payload: bytes | None = None  # arrives as a file, named by SHUNTER_PAYLOAD; it may be empty
     stop_after_s: float = 0.0  # without contact with a manager the worker stops it; 0 means never
     payload_is_stdin: bool = False  # the task reads its payload from standard input instead
+    secrets: tuple[SecretRef, ...] = ()
 
 
 # ---- where and when the tasks of a group may run ----

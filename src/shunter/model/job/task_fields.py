@@ -40,6 +40,10 @@ HEALTH_OPTIONS_MAX = 32
 
 ENV_NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_.-]{0,126}$"
 RESOURCE_PATTERN = rf"^(?!{PORT_PREFIX})[a-z]([a-z0-9._/-]{{0,61}}[a-z0-9])?$"
+ENV_NAME_RULE = "letters, digits, '_', '.' and '-', not a digit first"
+SECRETS_MAX = 16  # of one task
+SECRET_FILE_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$"
+SECRET_FILE_RULE = "letters, digits, '.', '_' and '-', not starting with '.' or '-'"
 PATH_PATTERN = r"^/[^\u0000]*$"
 LOG_PATH_PATTERN = r"^([^%\u0000]|%[jgia%])+$"
 IMAGE_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$"
@@ -63,6 +67,7 @@ ENV_RESERVED = frozenset(
             "NODE",
             "ENTRY",
             "PAYLOAD",
+            "SECRETS",
             "DEVICES",
         ),
         *("ADDRESS", "BATCHJOB", "SCHEDULING", "SLOT_ID", "TESTBED"),  # of applications
@@ -197,6 +202,19 @@ PORT = Section(
     },
 )
 
+SECRET = Section(
+    "a secret of the namespace that the task gets: as the variable env, or as the file of this name in SHUNTER_SECRETS",
+    {
+        "name": replace(NAME, required=True),
+        "env": text(ENV_NAME_PATTERN, size_max=ENV_NAME_SIZE_MAX, rule=ENV_NAME_RULE, default="").about(
+            "name of the variable"
+        ),
+        "file": text(SECRET_FILE_PATTERN, size_max=NAME_SIZE_MAX, rule=SECRET_FILE_RULE, default="").about(
+            "name of the file"
+        ),
+    },
+)
+
 COMMAND_FIX = 'write it as a list, like [echo, hello] or [sh, -c, "echo hello | wc"]'
 _COMMAND_WORDS = command_words(
     text(size_max=COMMAND_WORD_SIZE_MAX), count_min=1, count_max=COMMAND_WORDS_MAX, fix=COMMAND_FIX
@@ -226,6 +244,10 @@ HEALTH = Section(
     },
 )
 
+_SECRET_FIELD = SECRET.as_field()
+SECRET_FIELD = replace(
+    _SECRET_FIELD, schema=_SECRET_FIELD.schema | {"oneOf": [{"required": ["env"]}, {"required": ["file"]}]}
+)
 _HEALTH_FIELD = HEALTH.as_field()
 _ONE_KIND = [{"required": [kind]} for kind in ("http", "tcp", "command", "plugin")]
 HEALTH_FIELD = replace(_HEALTH_FIELD, schema=_HEALTH_FIELD.schema | {"oneOf": _ONE_KIND})
@@ -244,10 +266,11 @@ TASK_FIELDS: dict[str, Field] = {
     ),
     "runtime": NAME.about("process, docker (default if image is set), or the name of a plugin runtime"),
     "env": mapping(
-        text(ENV_NAME_PATTERN, size_max=ENV_NAME_SIZE_MAX, rule="letters, digits, '_', '.' and '-', not a digit first"),
+        text(ENV_NAME_PATTERN, size_max=ENV_NAME_SIZE_MAX, rule=ENV_NAME_RULE),
         text(size_max=ENV_VALUE_SIZE_MAX, secret=True),
         count_max=ENV_ENTRIES_MAX,
     ).about("environment variables of the task; quote numbers"),
+    "secrets": section_list(SECRET_FIELD, count_max=SECRETS_MAX).about("secrets that the task gets"),
     "dir": text(PATH_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path").about(
         "working directory, an absolute path; default: a temporary directory that is deleted with the task"
     ),

@@ -3,27 +3,71 @@ schemas."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+from shunter.model.identity.quotas import QUOTAS
 from shunter.model.identity.roles import Role
+from shunter.model.resources import AMOUNT_MAX
 from shunter.model.schema.field_lists import value_list
-from shunter.model.schema.fields import Field, Section, boolean, choice, duration, text
+from shunter.model.schema.fields import Field, Section, boolean, choice, duration, integer, text
 from shunter.model.schema.name_fields import NAME
+from shunter.model.schema.problems import Problems
 
 NOTE_SIZE_MAX = 200
 LIFETIME_MIN_S = 1.0
 LIFETIME_MAX_S = 10 * 366 * 86_400.0
 OVERLAP_MAX_S = 30 * 86_400.0
 OVERLAP_DEFAULT_S = 3_600.0
+TESTBEDS_MAX = 20  # to which one key is bound
+NAMESPACES_MAX = 20  # of one tenant: lists read them one by one
+QUEUES_MAX = 20
 
 
 def _roles(*, required: bool = False) -> Field:
     return value_list(choice(*Role), count_min=1, count_max=len(Role), required=required).about("at least one role")
 
 
+_TESTBED = text(
+    r"^([a-z0-9]([a-z0-9._-]*[a-z0-9])?/)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$", size_max=127, rule="NAME or NAMESPACE/NAME"
+)
+
+
+def _quotas() -> Field:
+    """By name; None removes a quota."""
+    section = Section(
+        "the quotas of a tenant; null removes one", {name: _or_null(integer(0, AMOUNT_MAX)) for name in QUOTAS}
+    )
+    return section.as_partial_field()
+
+
+def _or_null(field: Field) -> Field:
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        return None if value is None else field.read(value, path, problems)
+
+    return Field(read, {"anyOf": [field.schema, {"type": "null"}]})
+
+
+def _names(about: str, count_max: int, count_min: int = 0) -> Field:
+    """None if they are not given: they stay as they are."""
+    return replace(value_list(NAME, count_min=count_min, count_max=count_max).about(about), default=None)
+
+
+TENANT_PATCH = Section(
+    "what to change of a tenant",
+    {
+        "namespaces": _names("all its namespaces; the first is the default of its keys", NAMESPACES_MAX, 1),
+        "queues": _names("all its queues", QUEUES_MAX),
+        "quotas": _quotas(),
+    },
+)
+TENANT_CREATE = Section("a tenant", {"name": replace(NAME, required=True), **TENANT_PATCH.fields})
 USER_PUT = Section(
     "what to change of the user; a new user needs roles",
     {
         "roles": _roles(),
         "disabled": boolean().about("whether all keys of the user are refused"),
+        "tenant": NAME.about("the tenant of the user; default: that of the caller"),
     },
 )
 KEY_CREATE = Section(
@@ -33,6 +77,12 @@ KEY_CREATE = Section(
         "roles": _roles(required=True),
         "note": text(size_max=NOTE_SIZE_MAX).about("what the key is for"),
         "expires_in": duration(LIFETIME_MAX_S).about("how long it is valid; default: for ever"),
+        "tenant": NAME.about("the tenant that the key sees and acts on; default: that of the caller"),
+        "testbeds": value_list(_TESTBED, count_min=1, count_max=TESTBEDS_MAX).about(
+            "the only testbeds that the key uses, as NAME or NAMESPACE/NAME; default: all"
+        ),
+        "namespace": NAME.about("the only namespace that the key sees; default: all of the tenant or cluster"),
+        "queue": NAME.about("the only queue that the key uses; default: all"),
     },
 )
 KEY_ROTATE = Section(

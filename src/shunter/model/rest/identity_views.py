@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import msgspec
 
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+
 
 class UserView(msgspec.Struct, kw_only=True):
     name: str
     roles: list[str]  # what its keys may have at most
     disabled: bool  # all its keys are refused
     created_at: str
+    tenant: str | None = None  # null for users of the cluster
 
 
 class UserPage(msgspec.Struct):
@@ -27,6 +30,10 @@ class KeyView(msgspec.Struct, kw_only=True):
     expires_at: str | None = None
     last_used_at: str | None = None  # to the hour
     old_secret_until: str | None = None  # after a rotation; null if only one secret is accepted
+    tenant: str | None = None  # null for a key of the whole cluster
+    testbeds: list[str] = []  # NAMESPACE/NAME, to which it is bound; empty: all
+    namespace: str | None = None  # to which it is bound
+    queue: str | None = None  # to which it is bound
 
 
 class KeyPage(msgspec.Struct):
@@ -42,9 +49,44 @@ class NewKeyView(KeyView, kw_only=True):
 
 
 class MeView(msgspec.Struct, kw_only=True):
-    """Who the caller is to the cluster."""
+    """Who the caller is to the cluster, and what it sees."""
 
     user: str
     roles: list[str]
     key: str | None = None  # the id of the API key; null for the admin token
     expires_at: str | None = None
+    tenant: str | None = None  # null: not restricted to one
+    namespace: str = NAMESPACE_DEFAULT  # that requests without a namespace mean
+    namespaces: list[str] | None = None  # that the caller sees; null: the whole cluster
+    testbeds: list[str] = []  # NAMESPACE/NAME, to which the key is bound; empty: all
+    queue: str | None = None  # to which the key is bound
+
+
+class TenantView(msgspec.Struct, kw_only=True):
+    name: str
+    namespaces: list[str]  # the first is the default of its keys
+    queues: list[str]
+    quotas: dict[str, str]  # one that is missing is unlimited
+    used: dict[str, str]  # of each of its quotas
+    created_at: str
+
+
+class TenantPage(msgspec.Struct):
+    items: list[TenantView]
+    next: str | None
+    total: int
+
+
+class SessionView(msgspec.Struct, kw_only=True):
+    """A session of a browser. The session itself is in a cookie."""
+
+    user: str
+    expires_at: str  # at the latest; earlier if no request comes for two hours
+
+
+class SessionCodeView(msgspec.Struct, kw_only=True):
+    """The only answer that contains the code."""
+
+    code: str
+    expires_at: str
+    has_ui: bool = False  # whether the manager serves the web UI

@@ -126,6 +126,7 @@ class JobPage(msgspec.Struct):
     items: list[JobView]
     next: str | None
     total: int
+    partial: bool = False  # a search stopped early: `next` goes on, and `total` counts what was found so far
 
 
 class SubmittedJob(msgspec.Struct, kw_only=True):

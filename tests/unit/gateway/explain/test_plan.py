@@ -16,7 +16,7 @@ from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.plan_views import PlannedJobView, PlannedPreemptionView
 from shunter.planning.planner import POLICIES, build_policy
-from shunter.ports.callers import TaskReference
+from shunter.ports.principals import TaskReference
 from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 

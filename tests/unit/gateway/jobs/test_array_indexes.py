@@ -7,8 +7,8 @@ import pytest
 from shunter.model.errors import NotFound
 from shunter.model.protocol.worker_messages import Ended, TaskStats
 from shunter.model.rest.job_views import FollowLine
-from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import LogQuery, TaskQuery
+from shunter.ports.principals import TaskReference
 from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.gateway.harness import GatewayHarness, read_all, reference, run_scenario
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 from shunter.model.job.spec import Restart, Update
 from shunter.model.rest.job_views import JobView
-from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import LogQuery, TaskQuery
+from shunter.ports.principals import TaskReference
 from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.service_specs import service
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario

@@ -6,8 +6,8 @@ import pytest
 
 from shunter.model.errors import Invalid, NotFound
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
-from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import LogQuery, TaskQuery
+from shunter.ports.principals import TaskReference
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import NotFound
-from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import LogQuery, TaskQuery
+from shunter.ports.principals import TaskReference
 from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.service_specs import service
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario

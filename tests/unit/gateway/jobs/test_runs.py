@@ -6,8 +6,8 @@ import pytest
 
 from shunter.model.errors import NotFound
 from shunter.model.rest.job_views import JobView, TaskView
-from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import JobQuery, LogQuery, TaskQuery
+from shunter.ports.principals import JobReference, TaskReference
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 
 ALL_NAMESPACES = JobQuery(namespace=None, limit=1000)

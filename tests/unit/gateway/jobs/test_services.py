@@ -11,8 +11,8 @@ from shunter.engine.jobs.finish import Summary
 from shunter.model.errors import Invalid
 from shunter.model.job.spec import Affinity
 from shunter.model.schema.problems import Problems
-from shunter.ports.callers import TaskReference
 from shunter.ports.jobs import TaskQuery
+from shunter.ports.principals import TaskReference
 from tests.unit.engine.fake_workers import FakeWorkers
 from tests.unit.engine.service_specs import service, system
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario

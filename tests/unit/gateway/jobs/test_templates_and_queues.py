@@ -8,8 +8,8 @@ from shunter.model.errors import Conflict, NotFound
 from shunter.model.protocol.worker_messages import Ended
 from shunter.model.rest.job_views import FollowLine
 from shunter.ports.admin import DeadLetterSelector, DispatchRequest, QueueChange
-from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import JobQuery, LogQuery, TaskQuery
+from shunter.ports.principals import JobReference, TaskReference
 from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 

@@ -174,3 +174,8 @@ def test_usual_mistakes_are_named(text: str, said: str) -> None:
     with pytest.raises(Invalid) as caught:
         parse_documents(text)
     assert str(caught.value) == said
+
+
+def test_a_repeated_key_is_refused_in_json_as_in_yaml() -> None:
+    assert "has the key 'a' twice" in refusal('{"a": 1, "a": 2}')
+    assert "a" in refusal("a: 1\na: 2\n")

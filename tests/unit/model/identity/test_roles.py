@@ -7,6 +7,7 @@ import pytest
 from shunter.api.routes.table import ROUTES
 from shunter.model.errors import Forbidden
 from shunter.model.identity.roles import ABOUT, PERMISSIONS, PUBLIC, Role, check_permission
+from shunter.model.identity.scopes import CLUSTER_WIDE, SCOPED, check_scope
 
 OTHER_OPERATIONS = {"subscribe", "connectScheduler"}  # the STOMP WebSocket, and the gRPC service for schedulers
 
@@ -17,13 +18,22 @@ def test_the_table_has_every_route_and_nothing_else() -> None:
     assert {route.name for route in ROUTES if route.public} == PUBLIC
 
 
+def test_every_operation_is_open_to_tenants_or_about_the_cluster() -> None:
+    """A route that is in neither set is refused to tenants, and fails here."""
+    assert PERMISSIONS.keys() == SCOPED | CLUSTER_WIDE
+    assert not SCOPED & CLUSTER_WIDE
+    with pytest.raises(Forbidden, match="cluster-wide credential"):
+        check_scope(False, "nothing")
+
+
 def test_an_administrator_may_do_everything_and_nobody_needs_two_roles() -> None:
     assert all(Role.ADMIN in allowed for allowed in PERMISSIONS.values())
     assert ABOUT.keys() == set(Role)
 
 
 def test_a_viewer_changes_nothing() -> None:
-    changing = {route.name for route in ROUTES if route.method != "GET"}
+    own_sessions = {"createSession", "createSessionCode", "deleteSession"}
+    changing = {route.name for route in ROUTES if route.method != "GET"} - own_sessions
     assert not [name for name in changing if Role.VIEWER in PERMISSIONS[name]]
 
 

@@ -1,0 +1,84 @@
+"""The sub-gateway `monitor`: what screens show of many jobs, tasks and nodes. Implements
+`ports.monitor.MonitorService`."""
+
+from __future__ import annotations
+
+from shunter.engine.engine import Engine
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.task_reader import TaskReader
+from shunter.gateway.monitor.analytics import analyse
+from shunter.gateway.monitor.decisions import Decisions
+from shunter.gateway.monitor.job_counts import count_jobs
+from shunter.gateway.monitor.job_manifest import Manifests
+from shunter.gateway.monitor.node_map import node_map, node_tasks
+from shunter.gateway.monitor.search import search
+from shunter.gateway.monitor.task_map import TaskMaps
+from shunter.gateway.monitor.timeline import Timelines
+from shunter.gateway.scope import Scope
+from shunter.model.errors import Invalid, Problem
+from shunter.model.job.manifests import JobReader
+from shunter.model.rest.monitor.analytics_views import Analytics, DecisionPage
+from shunter.model.rest.monitor.views import (
+    JobCounts,
+    JobManifest,
+    NodeMap,
+    NodeTaskPage,
+    SearchPage,
+    TaskMap,
+    Timeline,
+)
+from shunter.ports.monitor import TaskMapQuery
+from shunter.ports.principals import JobReference, Principal
+from shunter.ports.store import Store
+
+WINDOW_S = 86_400.0  # of analytics, unless a request says otherwise
+
+
+class Monitor:
+    def __init__(
+        self,
+        caller: Principal,
+        engine: Engine,
+        store: Store,
+        runs: Runs,
+        reader: TaskReader,
+        manifests: JobReader,
+        decisions: Decisions,
+        scope: Scope,
+    ) -> None:
+        self._manifests = Manifests(caller, engine, runs, manifests)
+        self._engine, self._store, self._decisions, self._sees = engine, store, decisions, scope.sees
+        self._task_maps, self._timelines = TaskMaps(engine, runs, reader), Timelines(engine, runs, reader)
+
+    async def counts(self, namespace: str | None, group_by: str) -> JobCounts:
+        return await count_jobs(self._engine, self._store, namespace, group_by, self._sees)
+
+    async def search(self, text: str, limit: int) -> SearchPage:
+        return await search(self._engine, self._store, text, limit, self._sees)
+
+    async def task_map(self, job: JobReference, query: TaskMapQuery) -> TaskMap:
+        return await self._task_maps.find(job, query)
+
+    async def timeline(self, job: JobReference, steps: int, limit: int) -> Timeline:
+        return await self._timelines.find(job, steps, limit)
+
+    async def manifest(self, job: JobReference, version: int | None) -> JobManifest:
+        return await self._manifests.find(job, version)
+
+    async def analytics(
+        self, namespace: str | None, start_s: float | None, stop_s: float | None, steps: int
+    ) -> Analytics:
+        stop_s = (self._engine.now_ms() + 1) / 1000 if stop_s is None else stop_s  # with what ends just now
+        start_s = stop_s - WINDOW_S if start_s is None else start_s
+        if start_s >= stop_s:
+            raise Invalid([Problem("query.start", "must be before stop")])
+        return await analyse(self._engine, self._store, (start_s, stop_s), steps, namespace, self._sees)
+
+    async def decisions(self, limit: int, after: str | None, has_all: bool) -> DecisionPage:
+        return await self._decisions.page(limit, after, has_all)
+
+    async def node_map(self, group_by: str) -> NodeMap:
+        return await node_map(self._engine, group_by)
+
+    async def node_tasks(self, node: str, limit: int, after: str | None) -> NodeTaskPage:
+        return await node_tasks(self._engine, node, limit, after, self._sees)

@@ -1,0 +1,82 @@
+"""What happened over time, as REST answers show it: ended jobs in steps, and recorded decisions."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Distribution(msgspec.Struct, kw_only=True):
+    """Of all values of the window, in seconds; null without any. `buckets[i]` counts values below `bounds[i]` that are
+    not below the bound before; the last one has the rest."""
+
+    p50: float | None
+    p95: float | None
+    max: float | None
+    bounds: list[float]
+    buckets: list[int]
+
+
+class Share(msgspec.Struct, kw_only=True):
+    """Of a user, a namespace, or a reason of failures. The largest first."""
+
+    key: str
+    jobs: int
+    tasks: int
+    failed: int  # jobs
+
+
+class Analytics(msgspec.Struct, kw_only=True):
+    """Jobs that ended in a window of time. Series have a value for each step. `partial`: there were more jobs than one
+    answer looks at, so that only the newest are counted."""
+
+    start: str
+    stop: str
+    step_s: float
+    jobs: int
+    succeeded: list[int]  # jobs that ended
+    failed: list[int]
+    cancelled: list[int]
+    tasks: list[int]  # of these jobs
+    wait_p50_s: list[float | None]  # from the submit to the first start
+    wait_p95_s: list[float | None]
+    run_p50_s: list[float | None]  # from the first start to the end
+    run_p95_s: list[float | None]
+    wait: Distribution
+    run: Distribution
+    users: list[Share]
+    namespaces: list[Share]
+    failures: list[Share]  # by reason
+    deadlines_missed: int
+    partial: bool
+
+
+class DecisionItem(msgspec.Struct, kw_only=True):
+    """Tasks of one class that went to a node; or that had to end there, for `winner`."""
+
+    node: str
+    count: int
+    class_id: int
+    who: str | None = None  # NAMESPACE/USER of the class, if it still exists
+    preempted: bool = False
+
+
+class DecisionView(msgspec.Struct, kw_only=True):
+    id: str
+    at: str
+    source: str  # rounds, or the session of a scheduler
+    policy: str
+    version: int  # of the state that it is based on
+    placed: int
+    preempted: int
+    schedulings: int
+    left: int  # tasks that stayed queued
+    reasons: list[str] = []
+    items: list[DecisionItem] = []
+    truncated: bool = False  # there are more items
+    error: str | None = None
+
+
+class DecisionPage(msgspec.Struct):
+    items: list[DecisionView]
+    next: str | None
+    total: int
