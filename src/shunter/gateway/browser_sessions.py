@@ -1,0 +1,151 @@
+"""Sessions of browsers: opens, checks, renews and ends them, and the one-time codes that open one. Used by
+`gateway.authentication` and by the sub-gateway `sign_in`.
+
+A session is signed and not stored, so every manager that shares the admin token accepts it (ADR 19). Codes, and which
+sessions were ended, are in the memory of one manager: the leader, which gets these requests."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from shunter.engine.engine import Engine
+from shunter.gateway.tokens import TokenFile, Tokens
+from shunter.model.errors import Busy, Forbidden, Unauthorized
+from shunter.model.identity.sessions import (
+    CODE_BYTES,
+    CODE_LIFETIME_S,
+    LIFETIME_S,
+    RENEWED_AFTER_S,
+    Session,
+    is_signed,
+    parse_session,
+    sign_session,
+)
+from shunter.model.rest.identity_views import SessionCodeView, SessionView
+from shunter.model.timestamps import iso
+from shunter.ports.clock import Clock
+from shunter.ports.identity import OpenedSession
+from shunter.ports.principals import Principal
+
+CODES_MAX = 1_000  # that wait for their browser
+ENDED_MAX = 10_000  # sessions that were ended before they expired; beyond it the oldest are forgotten
+ID_BYTES = 12
+COOKIE = "shunter-session"
+NO_CODE = "the one-time code is wrong, was used already, or is older than a minute; `shunter ui` makes another"
+
+FindPrincipal = Callable[[str, str], Principal | None]  # of an API key that is valid now, or of an admin token's user
+
+
+class BrowserSessions:
+    def __init__(self, tokens: Tokens | TokenFile, engine: Engine, clock: Clock, find_principal: FindPrincipal) -> None:
+        self._tokens, self._engine, self._clock = tokens, engine, clock
+        self._find_principal = find_principal
+        self._codes: dict[bytes, tuple[Principal, float]] = {}  # digest of a code -> whose, until when
+        self._ended: dict[str, int] = {}  # id of a session -> when it would have expired
+
+    @property
+    def cookie_name(self) -> str:
+        """The clusters of one machine share its cookies, whatever their ports."""
+        return f"{COOKIE}-{self._derive(b'cookie').hex()[:8]}"
+
+    def find(self, text: str) -> Principal | None:
+        """The caller that a session stands for."""
+        session = self._check(text)
+        return None if session is None else self._find_principal(session.key, session.user)
+
+    def renew(self, text: str) -> str | None:
+        """The session with the time of now, if it was last seen a while ago."""
+        session = self._check(text)
+        now_s = int(self._clock.now())
+        if session is None or now_s - session.seen_s < RENEWED_AFTER_S:
+            return None
+        key = self._signing_key(session.key)
+        return None if key is None else sign_session(replace(session, seen_s=now_s), key)
+
+    def open(self, caller: Principal) -> OpenedSession:
+        key = self._signing_key(caller.key)
+        if key is None or self._find_principal(caller.key, caller.user) is None:
+            raise Unauthorized(NO_CODE)  # the key was revoked since
+        now_s = int(self._clock.now())
+        session = Session(caller.key, caller.user, secrets.token_urlsafe(ID_BYTES), now_s, now_s)
+        view = SessionView(user=caller.user, expires_at=iso(session.expires_s) or "")
+        return OpenedSession(sign_session(session, key), self.cookie_name, LIFETIME_S, view)
+
+    def end(self, text: str) -> None:
+        session = self._check(text)
+        if session is None:
+            return
+        self._ended[session.id] = session.expires_s
+        now_s = self._clock.now()
+        for id in [id for id, expires_s in self._ended.items() if expires_s <= now_s]:
+            del self._ended[id]
+        while len(self._ended) > ENDED_MAX:
+            del self._ended[next(iter(self._ended))]
+
+    def create_code(self, caller: Principal) -> SessionCodeView:
+        now_s = self._clock.now()
+        self._codes = {digest: each for digest, each in self._codes.items() if each[1] > now_s}
+        if len(self._codes) >= CODES_MAX:
+            raise Busy(f"more than {CODES_MAX:,} one-time codes wait to be used; try again in a minute")
+        code = secrets.token_urlsafe(CODE_BYTES)
+        self._codes[_digest(code)] = caller, now_s + CODE_LIFETIME_S
+        return SessionCodeView(code=code, expires_at=iso(now_s + CODE_LIFETIME_S) or "")
+
+    def redeem(self, code: str) -> OpenedSession:
+        """Raises Unauthorized. A code is used up by the first attempt."""
+        caller, until_s = self._codes.pop(_digest(code), (None, 0.0))
+        if caller is None or until_s <= self._clock.now():
+            raise Unauthorized(NO_CODE)
+        return self.open(caller)
+
+    def _check(self, text: str) -> Session | None:
+        parsed = parse_session(text)
+        if parsed is None:
+            return None
+        session, claims, signature = parsed
+        key = self._signing_key(session.key)
+        if key is None or not is_signed(claims, signature, key):
+            return None
+        return None if session.has_expired(self._clock.now()) or session.id in self._ended else session
+
+    def _signing_key(self, key_id: str) -> bytes | None:
+        """From the admin token, which is not in the store: who reads a backup cannot make sessions. And from the
+        secret of the API key, as it is now: another secret ends the sessions."""
+        if not key_id:
+            return self._derive(b"admin")
+        key = self._engine.state.identity.keys.get(key_id)
+        return None if key is None else self._derive(b"key" + key_id.encode() + key.secret.digest)
+
+    def _derive(self, purpose: bytes) -> bytes:
+        secret = self._tokens.secret()
+        if not secret:
+            raise Forbidden("sessions need the admin token, which this manager cannot read; see its log")
+        return hmac.digest(secret, b"shunter session v1\0" + purpose, "sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """The sub-gateway `sign_in`. Implements `ports.identity.SignInService`."""
+
+    _caller: Principal
+    _sessions: BrowserSessions
+
+    async def create_code(self) -> SessionCodeView:
+        return self._sessions.create_code(self._caller)
+
+    async def open(self) -> OpenedSession:
+        return self._sessions.open(self._caller)
+
+    async def redeem(self, code: str) -> OpenedSession:
+        return self._sessions.redeem(code)
+
+    async def end(self, session: str) -> None:
+        self._sessions.end(session)
+
+
+def _digest(code: str) -> bytes:
+    return hashlib.sha256(code.encode()).digest()

@@ -1,0 +1,63 @@
+"""What the web UI changes: jobs that it creates, suggestions that it applies, slots that it assigns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.web.conftest import Site
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+TESTBED = Path(__file__).parents[2] / "examples" / "testbeds" / "slots.yaml"
+
+
+@pytest.mark.smoke
+def test_a_job_is_created_from_form_and_manifest_after_a_plan(site: Site) -> None:
+    with site.page("create") as page:
+        page.get_by_label("Name", exact=True).fill("from-form")
+        page.get_by_label("Tasks", exact=True).fill("7")
+        expect(page.get_by_label("Manifest in YAML")).to_contain_text("count: 7")
+        expect(page.get_by_role("region", name="Plan: what would happen now")).to_contain_text("7 tasks")
+        page.get_by_role("button", name="Submit").click()
+        expect(page.get_by_role("heading", name="from-form@1")).to_be_visible()
+
+
+def test_an_invalid_manifest_names_the_field_and_the_fix(site: Site) -> None:
+    with site.page("create", is_refused=True) as page:
+        page.get_by_label("Memory of a task").fill("lots")
+        expect(page.get_by_role("alert")).to_contain_text("memory")
+        page.get_by_label("Memory of a task").fill("64Mi")
+        expect(page.get_by_role("alert")).to_have_count(0)
+
+
+@pytest.mark.smoke
+def test_a_suggestion_of_why_is_applied(site: Site) -> None:
+    [node] = site.cluster.items("nodes")
+    memory_gib = int(node["capacity"]["memory"].removesuffix("Ki")) // 2**20
+    too_much = f"{memory_gib + 5}Gi"
+    site.cluster.shunter("run", "--detach", "--name", "greedy", "--memory", too_much, "--cpu", "0.1", "--", "/bin/true")
+    with site.page("jobs/default/greedy@1/tasks") as page:
+        page.get_by_role("button", name="Apply").first.click()
+        expect(page.get_by_role("heading", name="greedy@2")).to_be_visible()
+
+
+def test_the_keyboard_schedules_a_job_into_a_slot(site: Site) -> None:
+    [node] = site.cluster.items("nodes")
+    site.cluster.shunter("node", "label", node["name"], "bench=0")
+    site.cluster.shunter("apply", "-f", str(TESTBED), "--wait")
+    site.cluster.shunter("delete", "scheduling", "greet")
+    with site.page("testbeds/default/bench/slots") as page:
+        job = page.get_by_role("toolbar", name="BatchJobs").get_by_role("button", name="greeting")
+        job.focus()
+        page.keyboard.press("Space")
+        slots = page.get_by_role("group", name="Slots").get_by_role("button")
+        slots.first.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        expect(slots.nth(1)).to_contain_text("new: greeting")
+        expect(page.get_by_text("Preview:")).to_be_visible()
+        page.get_by_role("button", name="Create").click()
+        expect(page.get_by_role("list", name="Stages")).to_be_visible()

@@ -1,0 +1,67 @@
+/** Starts the application: signs in with the code of the address, then shows the pages or asks to sign in. */
+import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { body, client } from "./api/client";
+import { Live } from "./api/live";
+import { ApiError, describeError, isSignedOut } from "./api/problems";
+import { signInWithCode, takeCode } from "./api/session";
+import { makeRouter } from "./router";
+import { LiveContext } from "./shell/LiveContext";
+import { SignIn } from "./shell/SignIn";
+import { applyTheme, watchSystemTheme } from "./shell/theme";
+import { watchVersion } from "./shell/version";
+import "./styles/tokens.css";
+import "./styles/global.css";
+
+const FRESH_MS = 1000;
+const root = createRoot(document.getElementById("app") as HTMLElement);
+
+applyTheme();
+watchSystemTheme();
+void start();
+
+async function start(): Promise<void> {
+  const code = takeCode();
+  let reason: string | null = null;
+  if (code) {
+    await signInWithCode(code).catch((error) => {
+      reason = describeError(error);
+    });
+  }
+  try {
+    await body(client.GET("/api/v1/me"));
+  } catch (error) {
+    if (isSignedOut(error)) return askToSignIn(reason);
+  }
+  showPages();
+}
+
+function askToSignIn(reason: string | null): void {
+  root.render(
+    <StrictMode>
+      <SignIn reason={reason} onSignedIn={() => location.reload()} />
+    </StrictMode>,
+  );
+}
+
+function showPages(): void {
+  const queries: QueryClient = new QueryClient({
+    queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && askToSignIn("The session has ended.") }),
+    defaultOptions: {
+      queries: { staleTime: FRESH_MS, retry: (count, error) => count < 2 && !(error instanceof ApiError) },
+    },
+  });
+  const live = new Live(queries);
+  watchVersion();
+  root.render(
+    <StrictMode>
+      <QueryClientProvider client={queries}>
+        <LiveContext value={live}>
+          <RouterProvider router={makeRouter(queries)} />
+        </LiveContext>
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

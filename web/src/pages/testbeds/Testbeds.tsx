@@ -1,0 +1,89 @@
+/** All Testbeds with their slots, and the BatchJobs that can run in them. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ObjectView } from "../../api/client";
+import { objectsQuery } from "../../api/queries";
+import { Empty, Failure, Loading } from "../../components/Notice";
+import { Panel } from "../../components/Panel";
+import { StateMark } from "../../components/StateMark";
+import { plural } from "../../model/quantities";
+import { nameOf, ofKind, schedulingsOf, slotsOfTestbed, stateOf } from "../../model/testbeds";
+import { PageHead } from "../../shell/Page";
+import { SlotGrid } from "./SlotGrid";
+import styles from "./Testbeds.module.css";
+
+export function Testbeds() {
+  const objects = useQuery(objectsQuery);
+  if (objects.isError && !objects.data) return <Failure error={objects.error} retry={() => void objects.refetch()} />;
+  if (!objects.data) return <Loading />;
+  const items = objects.data.items as ObjectView[];
+  const testbeds = ofKind(items, "Testbed");
+  return (
+    <>
+      <PageHead title="Testbeds" />
+      {testbeds.length === 0 ? (
+        <Empty title="No testbeds yet" command="shunter apply -f examples/testbeds/slots.yaml">
+          A testbed reserves slots on labelled nodes. Label a node, then <Link to="/create">create one</Link> or apply a
+          file:
+        </Empty>
+      ) : (
+        <div className={styles.stack}>
+          {testbeds.map((testbed) => (
+            <TestbedPanel key={String(testbed.metadata.uid)} testbed={testbed} items={items} />
+          ))}
+          <BatchJobs items={ofKind(items, "BatchJob")} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function TestbedPanel({ testbed, items }: { testbed: ObjectView; items: ObjectView[] }) {
+  const name = nameOf(testbed);
+  const schedulings = schedulingsOf(items, name);
+  return (
+    <Panel
+      title={`${name.name} in ${name.namespace}`}
+      actions={
+        <>
+          <StateMark state={stateOf(testbed)} />
+          <span>{plural(schedulings.length, "scheduling")}</span>
+          <Link to="/testbeds/$namespace/$name/$tab" params={{ ...name, tab: "slots" }}>
+            Open and schedule
+          </Link>
+        </>
+      }
+    >
+      <SlotGrid slots={slotsOfTestbed(testbed)} />
+    </Panel>
+  );
+}
+
+function BatchJobs({ items }: { items: ObjectView[] }) {
+  return (
+    <Panel title="BatchJobs" isFlush>
+      <table>
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>Namespace</th>
+            <th>State</th>
+            <th data-align="end">Runs</th>
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((job) => (
+            <tr key={String(job.metadata.uid)}>
+              <td>{nameOf(job).name}</td>
+              <td>{nameOf(job).namespace}</td>
+              <td>
+                <StateMark state={stateOf(job)} />
+              </td>
+              <td data-align="end">{String(job.status?.runs ?? 0)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Panel>
+  );
+}
