@@ -6,6 +6,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+ACTION, FIELDS = "action", "fields"  # attributes of a record, for handlers that write another form
+
 
 class Log:
     """A named logger whose lines are `action key=value ...`."""
@@ -31,7 +33,7 @@ class Log:
     def _write(self, level: int, action: str, fields: dict[str, Any], exc_info: bool = False) -> None:
         if self._logger.isEnabledFor(level):
             text = " ".join([action, *(f"{key}={_quoted(value)}" for key, value in fields.items())])
-            self._logger.log(level, "%s", text, exc_info=exc_info)
+            self._logger.log(level, "%s", text, exc_info=exc_info, extra={ACTION: action, FIELDS: fields})
 
 
 def _quoted(value: Any) -> str:

@@ -21,7 +21,7 @@ from shunter.app.storage.scheduled_backups import BackupSettings
 from shunter.app.storage.stores import check_store
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import Invalid, Problem
-from shunter.model.job.task_fields import PIDS_MAX, RESOURCES, USER_PATTERN
+from shunter.model.job.task_fields import PATH_PATTERN, PIDS_MAX, RESOURCES, USER_PATTERN
 from shunter.model.resources import AMOUNT_MAX, CPU, DISK, MEMORY
 from shunter.model.rest.admin_fields import HEARTBEAT, HEARTBEAT_SETTING_MIN_S
 from shunter.model.schema.field_lists import mapping, value_list
@@ -39,6 +39,7 @@ NODE_NAME_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$"
 NODE_NAME_SIZE_MAX = 253
 KINDS_MAX = 32  # of devices
 DEVICE_SIZE_MAX = 128  # of an id
+TLS_HOSTS_MAX = 32
 CLUSTER_NAME_SIZE_MAX = 253
 USER_SIZE_MAX = 65
 TASK_USER_PATTERN = f"^({USER_PATTERN[1:-1]})?$"  # or none
@@ -163,6 +164,9 @@ TABLES = {
             "policy": ConfigKey(_policy(), "policy"),
             "insecure": ConfigKey(boolean(), "insecure"),
             "store": ConfigKey(_store(), "store"),
+            "secrets_key_file": ConfigKey(
+                text(PATH_PATTERN, size_max=PATH_SIZE_MAX, rule="an absolute path"), "secrets_key_file"
+            ),
             "coordination": ConfigKey(_checked_text(check_coordination), "coordination"),
             "roles": ConfigKey(_checked_text(check_roles), "roles"),
             "advertise": ConfigKey(text(size_max=ADDRESS_SIZE_MAX), "advertise"),
@@ -175,6 +179,21 @@ TABLES = {
             "requests_per_s": ConfigKey(integer(0, REQUESTS_MAX), "requests_per_s"),
             "requests_burst": ConfigKey(integer(0, REQUESTS_MAX), "requests_burst"),
             "limits": ConfigKey(_checked_text(check_limits), "limits"),
+        },
+    ),
+    "tls": ConfigTable(
+        "encryption of all listeners",
+        UpOptions,
+        {
+            "enabled": ConfigKey(boolean(), "tls"),
+            "cert": ConfigKey(text(size_max=PATH_SIZE_MAX), "tls_cert"),
+            "key": ConfigKey(text(size_max=PATH_SIZE_MAX), "tls_key"),
+            "ca": ConfigKey(text(size_max=PATH_SIZE_MAX), "tls_ca"),
+            "worker_token": ConfigKey(boolean(), "tls_worker_token"),
+            "hosts": ConfigKey(
+                value_list(text(size_max=ADDRESS_SIZE_MAX), count_max=TLS_HOSTS_MAX, fix='write it like ["a.example"]'),
+                "tls_hosts",
+            ),
         },
     ),
     "external": ConfigTable(
@@ -325,7 +344,9 @@ def parse_config(document: object) -> Config:
     retention = Retention(**_attributes("history", values))
     engine = EngineSettings(retention=retention, **_attributes("limits", values))
     cluster = {
-        name: value for table in ("cluster", "api", "external") for name, value in _attributes(table, values).items()
+        name: value
+        for table in ("cluster", "api", "tls", "external")
+        for name, value in _attributes(table, values).items()
     }
     backup = BackupSettings(**_attributes("backup", values))
     return Config(cluster, _worker_attributes(values), watcher, engine, backup)

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from shunter.app.home import Home
-from shunter.sdk.errors import NotReachable
+from shunter.sdk.errors import NotReachable, NotTrusted
 
 if TYPE_CHECKING:
     from shunter.sdk.client import Client
@@ -62,7 +62,7 @@ def _connect(home: Home, description: dict[str, Any]) -> Client:
     """Always to the cluster of this home, whatever SHUNTER_URL says."""
     from shunter.sdk.client import connect
 
-    return connect(description["url"], home.token.read_text().strip())
+    return connect(description["url"], home.token.read_text().strip(), ca_file=description.get("ca"))
 
 
 def _description(home: Home) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def _request_stop(home: Home, leave_running: bool, is_whole_cluster: bool) -> li
     try:
         with _connect(home, description) as client:
             return client.down(leave_running=leave_running, cluster=is_whole_cluster)
-    except NotReachable:
+    except (NotReachable, NotTrusted):
         if is_whole_cluster:
             raise
         os.kill(int(description["pid"]), signal.SIGTERM if leave_running else signal.SIGINT)

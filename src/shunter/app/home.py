@@ -55,6 +55,21 @@ class Home:
         return self.folder / "worker-token"
 
     @property
+    def secrets_key(self) -> Path:
+        """The keys that encrypt secrets. No backup has them."""
+        return self.folder / "secrets.key"
+
+    @property
+    def authority(self) -> Path:
+        """The private certificate authority: keys and trusted certificates."""
+        return self.folder / "ca"
+
+    @property
+    def tls(self) -> Path:
+        """The certificates of this home's own processes."""
+        return self.folder / "tls"
+
+    @property
     def worker(self) -> Path:
         """The local worker's data: sockets of keepers, logs, scratch folders."""
         return self.folder / "worker"

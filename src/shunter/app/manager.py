@@ -6,12 +6,19 @@ import asyncio
 import os
 import platform
 import random
+import time
 from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
 
 from shunter import __version__
 from shunter.adapters.files.flight_files import FlightFiles
 from shunter.adapters.memory.samples import SampleStore
+from shunter.adapters.system.disk_probe import DiskProbe
 from shunter.adapters.system.garbage import COLLECT_EVERY_S, collect_if_quick
+from shunter.adapters.system.loop_probe import LoopProbe
+from shunter.adapters.system.process_inspector import ProcessInspector
+from shunter.adapters.system.process_probe import ProcessProbe
 from shunter.app.background_policies import BackgroundPolicies
 from shunter.app.config import Config
 from shunter.app.coordination import build_coordination
@@ -24,20 +31,27 @@ from shunter.app.options import UpOptions
 from shunter.app.policies import find_policies
 from shunter.app.roles import check_combination, parse_roles
 from shunter.app.storage.scheduled_backups import ScheduledBackups
-from shunter.app.storage.stores import MEMORY, build_store, choose_store, public_store_name
+from shunter.app.storage.secret_keys import build_secret_keys
+from shunter.app.storage.stores import MEMORY, SQLITE, build_store, choose_store, public_store_name
+from shunter.app.tls.setup import prepare_tls
+from shunter.app.tls.tls_files import TlsFiles
 from shunter.app.worker_backends import LocalBackend, SimulatedBackend, WorkerBackend
 from shunter.app.worker_routes import WorkerRoutes
 from shunter.engine.changes.formats import FORMAT
+from shunter.engine.cluster_settings import on_set
 from shunter.engine.engine import Engine
 from shunter.engine.leader_elector import LeaderElector
 from shunter.engine.policy.active_policy import ActivePolicy
+from shunter.engine.state.registries.cluster import TOKEN_RESET_SETTING
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.known_leader import KnownLeader
 from shunter.gateway.managers import Members
 from shunter.gateway.tokens import TokenFile, ensure_token
 from shunter.log import Log
 from shunter.model.errors import StoreUnreachable, Unavailable
+from shunter.model.metrics.response_counter import ResponseCounter
 from shunter.model.rest.manager_views import API, SCHEDULER, WATCHER
+from shunter.model.timestamps import iso
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.planning.policies import Catalogue
 from shunter.ports.clock import Clock
@@ -60,7 +74,8 @@ class Manager:
         check_combination(
             self._roles, is_alone=not self._is_member, listens_for_workers=bool(self._options.workers_listen)
         )
-        self._listeners = Listeners(self._options, self._find_scheduler_leader)
+        self._tls = prepare_tls(home, self._options, self.name)
+        self._listeners = Listeners(self._options, self._find_scheduler_leader, self._tls)
         self._stop_request: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._background_tasks: list[asyncio.Task[None]] = []
         self._given_store = options.store
@@ -71,13 +86,15 @@ class Manager:
         """Returns when the API answers and the first node is ready; of several managers, when this one can be read."""
         options, home = self._options, self._home
         ensure_token(home.token)
-        self._token = TokenFile(home.token, "admin")
+        self._token = TokenFile(home.token, "admin", self._note_token_reset)
+        self._token.refresh()
         self._store = build_store(self._chosen_store, home, accepts_loss=options.accept_loss)
         await self._open_store()
         self._coordination = build_coordination(options.coordination, self.name)
         await self._coordination.open()
         self._known_leader = KnownLeader(self._coordination)
         self._samples = SampleStore()
+        self._loop_probe, self._responses = LoopProbe(), ResponseCounter()
         self._backend = self._create_backend()
         self._clock: Clock = self._backend.clock
         catalogue = find_policies(options.policy)
@@ -88,11 +105,13 @@ class Manager:
             clock=self._clock,
             random=random.SystemRandom(),  # secrets of applications are drawn from it
             settings=self._config.engine,
+            stopwatch=time.perf_counter,
+            secret_keys=build_secret_keys(home, options.secrets_key_file, is_alone=not self._is_member),
         )
         if not self._is_member:
             await self._engine.start()
         self._background_policies = BackgroundPolicies(self._engine, self._clock)
-        self._client = _build_client(self._token.refresh) if self._is_member else None
+        self._client = _build_client(self._token.refresh, self._tls) if self._is_member else None
         self._members = Members(
             self._coordination,
             self._known_leader,
@@ -126,6 +145,7 @@ class Manager:
                 "schedulers": self.schedulers_address or None,
                 "node": self._backend.own_node,
                 "store": public_store_name(self._chosen_store),
+                "ca": None if self._tls is None else str(self._tls.authorities.absolute()),
             }
         )
         log.info("manager.ready", url=self.url, version=__version__)
@@ -185,13 +205,19 @@ class Manager:
         advertised = Advertised(listen, self._options.advertise)
         return ManagerRecord(
             self.name,
-            url=f"http://{advertised.address_of(listen)}",
+            url=f"{self._listeners.scheme}://{advertised.address_of(listen)}",
             workers=advertised.address_of(self.workers_address),
             schedulers=advertised.address_of(self.schedulers_address),
             version=__version__,
             format=FORMAT,
             roles=self._roles,
         )
+
+    def _note_token_reset(self) -> None:
+        """An event, of several managers by the one that leads. It must not fail the request that found the token."""
+        if not self._engine.is_following and not self._engine.commit_problem:
+            settings = {TOKEN_RESET_SETTING: iso(self._clock.now()) or ""}
+            self._engine.tell(partial(on_set, settings=settings))
 
     def _create_gateway(self, catalogue: Catalogue) -> LocalGateway:
         return LocalGateway(
@@ -212,12 +238,19 @@ class Manager:
             flight_log=self._flight,
             archive=self._flight,
             metrics=self._samples,
+            inspector=ProcessInspector(self._loop_probe),
+            probes=(
+                self._responses,
+                ProcessProbe(),
+                self._loop_probe,
+                DiskProbe(self._home.folder, self._store_file),
+            ),
         )
 
     async def _listen(self, gateway: LocalGateway) -> None:
         self._limits = build_limits(self._options, self._count_apis)
         limiter = build_limiter(self._options, self._limits)
-        await self._listeners.start(gateway, self._client, limiter, serves_clients=API in self._roles)
+        await self._listeners.start(gateway, self._client, limiter, self._responses, serves_clients=API in self._roles)
         self._members.own = self._describe_self()
 
     def _count_apis(self) -> int:
@@ -227,7 +260,13 @@ class Manager:
     def _run_in_background(self, *work: Callable[[], Awaitable[None]]) -> None:
         """The engine's work comes first: it ends by itself."""
         self._background_tasks = [
-            _start_background_task(each, self._on_task_failure) for each in (*work, self._collect_garbage)
+            _start_background_task(each, self._on_task_failure)
+            for each in (
+                *work,
+                self._collect_garbage,
+                self._loop_probe.run,
+                *(() if self._tls is None else (self._tls.run,)),
+            )
         ]
 
     def _find_scheduler_leader(self) -> str | None:
@@ -257,7 +296,7 @@ class Manager:
 
     @property
     def url(self) -> str:
-        return f"http://{self._listeners.address}"
+        return f"{self._listeners.scheme}://{self._listeners.address}"
 
     @property
     def external_url(self) -> str:
@@ -272,6 +311,10 @@ class Manager:
     @property
     def workers_address(self) -> str:
         return self._backend.address or ""
+
+    @property
+    def _store_file(self) -> Path | None:
+        return self._home.store if self._chosen_store == SQLITE else None
 
     def request_stop(self, leave_running: bool) -> None:
         if not self._stop_request.done():
@@ -317,6 +360,7 @@ class Manager:
             self._samples,
             WorkerRoutes(self.name, self._roles, self._coordination, self._known_leader),
             takes_workers=SCHEDULER in self._roles or WATCHER in self._roles,
+            tls=self._tls,
         )
 
     async def _wait_for_first_node(self) -> None:
@@ -339,11 +383,11 @@ class Manager:
             self._stop_request.set_exception(error)
 
 
-def _build_client(token: Callable[[], str]) -> ManagerClient:
+def _build_client(token: Callable[[], str], tls: TlsFiles | None) -> ManagerClient:
     """aiohttp is loaded only where there are several managers."""
     from shunter.adapters.http.manager_client import HttpManagerClient
 
-    return HttpManagerClient(token)
+    return HttpManagerClient(token, None if tls is None else tls.client_context)
 
 
 def _start_background_task(

@@ -52,6 +52,12 @@ class UpOptions(msgspec.Struct, kw_only=True):
     listen: str | None = None
     workers_listen: str | None = None  # HOST:PORT for remote workers; None: none may join a cluster with its own worker
     insecure: bool = False  # let others than this machine reach a port without TLS
+    tls: bool = False  # on every listener; with certificates of the home's own authority unless others are named
+    tls_cert: str | None = None  # file
+    tls_key: str | None = None  # file
+    tls_ca: str | None = None  # file with the authorities of other managers and of workers; None: the home's
+    tls_worker_token: bool = False  # workers need no certificate, but the token that they share
+    tls_hosts: tuple[str, ...] = ()  # further names at which others reach this manager
     external_listen: str | None = None  # HOST:PORT of a listener for /external and /scheduler only
     external_open: bool = False  # that listener asks for no token
     external_grpc: str | None = None  # HOST:PORT of the gRPC listener for external schedulers; None: no listener
@@ -68,8 +74,13 @@ class UpOptions(msgspec.Struct, kw_only=True):
     requests_burst: int = 0  # how many may come at once; 0: as many as in a second
     advertise: str | None = None  # host at which others reach this manager; None: that of each listener
     accept_loss: bool = False  # start although committed work is missing from the store
+    secrets_key_file: str | None = None  # with the keys that encrypt secrets; None: in the home
     name: str | None = None
     task_umask: int | None = None  # of tasks, because the manager's own files are for nobody else
+
+    @property
+    def has_tls(self) -> bool:
+        return self.tls or self.tls_cert is not None
 
 
 class WorkerOptions(msgspec.Struct, kw_only=True):

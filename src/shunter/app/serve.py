@@ -16,6 +16,7 @@ import msgspec
 from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.adapters.system.garbage import tune_garbage_collector
 from shunter.app.config import Config, read_config
+from shunter.app.diagnosis.log_setup import LogSetup, set_up_logging
 from shunter.app.home import DISK_FULL, PRIVATE_UMASK, Home
 from shunter.app.options import UpOptions
 from shunter.model.errors import ShunterError, Unavailable
@@ -39,24 +40,24 @@ class Readiness(msgspec.Struct, omit_defaults=True):
 def main(arguments: list[str]) -> int:
     options = msgspec.json.decode(arguments[0], type=UpOptions)
     ready_fd = int(arguments[1]) if len(arguments) > 1 else None
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
 
     def report(readiness: Readiness) -> None:
         if ready_fd is not None:
             os.write(ready_fd, msgspec.json.encode(readiness) + b"\n")
             os.close(ready_fd)
 
-    return run(options, report)
+    return run(options, report, logging.INFO)
 
 
-def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
-    """Run the cluster until it stops; returns the exit code."""
+def run(options: UpOptions, report: Callable[[Readiness], None], log_level: int = logging.WARNING) -> int:
+    """Run the cluster until it stops; returns the exit code. `log_level` is the default."""
     tune_garbage_collector()  # from now on, because loading modules frees nothing
     descriptors = raise_descriptor_limit()
     import uvloop
 
     options = msgspec.structs.replace(options, task_umask=os.umask(PRIVATE_UMASK))
     try:
+        log_setup = set_up_logging(log_level)
         home = Home.find()
         os.environ["SHUNTER_HOME"] = str(home.folder)
         lock_fd = home.lock()
@@ -68,7 +69,9 @@ def run(options: UpOptions, report: Callable[[Readiness], None]) -> int:
         return 0
     home.remove_description()  # a killed process left its own
     try:
-        uvloop.run(_serve(home, options, read_config(home.config).with_task_descriptors(descriptors), report))
+        uvloop.run(
+            _serve(home, options, read_config(home.config).with_task_descriptors(descriptors), report, log_setup)
+        )
     except ShunterError as error:
         fields = tuple(problem.field for problem in error.problems)
         report(Readiness(error=format_error(error), is_rejected=error.status < 500, fields=fields))
@@ -89,7 +92,9 @@ def start_error(home: Home, error: OSError) -> str:
     return f"cannot start: {error.filename}: {text}" if error.filename else f"cannot start: {text}"
 
 
-async def _serve(home: Home, options: UpOptions, config: Config, report: Callable[[Readiness], None]) -> None:
+async def _serve(
+    home: Home, options: UpOptions, config: Config, report: Callable[[Readiness], None], log_setup: LogSetup
+) -> None:
     from shunter.app.manager import Manager
 
     manager = Manager(home, options, config)
@@ -100,6 +105,7 @@ async def _serve(home: Home, options: UpOptions, config: Config, report: Callabl
         await asyncio.wait_for(manager.start(), manager.start_max_s)
     except TimeoutError:
         raise Unavailable(f"the cluster was not ready within {manager.start_max_s:.0f} s") from None
+    log_setup.hide(*(path.read_text().strip() for path in (home.token, home.worker_token) if path.exists()))
     tune_garbage_collector()  # once more, because what is there now stays for good
     addresses = manager.url, manager.workers_address, manager.external_url, manager.schedulers_address
     report(Readiness(*addresses, policy=manager.policy))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import socket
@@ -15,8 +14,10 @@ import msgspec
 
 from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.app.config import Config, read_config
+from shunter.app.diagnosis.log_setup import set_up_logging
 from shunter.app.home import PRIVATE_UMASK, Home
 from shunter.app.options import WorkerOptions, parse_address, parse_addresses
+from shunter.app.tls.worker_tls import WorkerTls, find_worker_tls
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem, Rejected, ShunterError, Unauthorized
 from shunter.worker.keeper.task_user import StartError, UnknownUser, find_identity
@@ -33,19 +34,22 @@ def run_worker(options_json: bytes) -> int:
     """Until SIGTERM or SIGINT; returns the exit code. Raises Invalid if an option or config.toml is refused."""
     import uvloop
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     options = msgspec.json.decode(options_json, type=WorkerOptions)
+    set_up_logging().hide(options.token)
     task_umask = os.umask(PRIVATE_UMASK)
     home = Home.find()
     os.environ["SHUNTER_HOME"] = str(home.folder)
     config = read_config(home.config).with_task_descriptors(raise_descriptor_limit())
+    tls = find_worker_tls(home.tls)
+    if tls is not None and tls.node and options.machine.name is None and "name" not in config.worker:
+        options.machine.name = tls.node
     settings = _worker_settings(home, options, config, task_umask)
     lock_fd = home.lock()
     if lock_fd is None:
         log.error("home.locked", home=home.folder, fix="give every worker its own SHUNTER_HOME")
         return 2
     try:
-        uvloop.run(_serve(options, settings))
+        uvloop.run(_serve(options, settings, tls))
     except Rejected:
         raise
     except ShunterError as error:
@@ -56,14 +60,15 @@ def run_worker(options_json: bytes) -> int:
     return 0
 
 
-async def _serve(options: WorkerOptions, settings: WorkerSettings) -> None:
+async def _serve(options: WorkerOptions, settings: WorkerSettings, tls: WorkerTls | None) -> None:
     from shunter.adapters.grpc.worker_client import WorkerClient
     from shunter.adapters.system.clock import SystemClock
     from shunter.worker.worker import Worker
 
     worker = Worker(settings, SystemClock())
     await worker.start()
-    client = WorkerClient(worker, parse_addresses(options.manager, "--manager"), options.token)
+    addresses = parse_addresses(options.manager, "--manager")
+    client = WorkerClient(worker, addresses, options.token, tls=None if tls is None else tls.read)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, client.stop)
@@ -72,6 +77,8 @@ async def _serve(options: WorkerOptions, settings: WorkerSettings) -> None:
     try:
         await client.run()
     except Unauthorized as error:
+        if tls is not None and not options.token:
+            raise Rejected(f"the manager refused this worker: {error.detail}") from error
         source = "SHUNTER_WORKER_TOKEN" if options.token_file is None else options.token_file
         fix = "copy `worker-token` from the manager's SHUNTER_HOME"
         raise Rejected(f"the manager refused the token in {source}; {fix}") from error

@@ -11,6 +11,7 @@ from typing import Protocol
 from shunter.adapters.system.clock import SystemClock
 from shunter.app.config import Config
 from shunter.app.home import Home
+from shunter.app.listeners.addresses import secure_address
 from shunter.app.options import (
     LISTEN_DEFAULT,
     SIMULATED_NODES_MAX,
@@ -19,7 +20,9 @@ from shunter.app.options import (
     is_loopback,
     parse_address,
 )
+from shunter.app.storage.secret_keys import secrets_key_file
 from shunter.app.storage.stores import store_secrets
+from shunter.app.tls.tls_files import TlsFiles
 from shunter.engine.engine import Engine
 from shunter.gateway.tokens import ensure_token
 from shunter.log import Log
@@ -83,6 +86,7 @@ class LocalBackend:
         routes: LeaderRoutes,
         *,
         takes_workers: bool = True,
+        tls: TlsFiles | None = None,
     ) -> None:
         from shunter.watcher.watcher import Watcher
 
@@ -92,10 +96,12 @@ class LocalBackend:
         self.address: str | None = None
         self.own_node: str | None = None
         self._options, self._metrics, self._routes = options, metrics, routes
-        self._takes_workers = takes_workers
+        self._takes_workers, self._tls = takes_workers, tls
         settings = replace(config.worker_settings(home.worker, options.machine), task_user="")  # tasks are the caller's
+        key_file = secrets_key_file(options.secrets_key_file)
+        secret_files = store_secrets() if key_file is None else (*store_secrets(), key_file)
         settings = replace(
-            settings, cluster_homes=(home.folder,), secret_files=store_secrets(), task_umask=options.task_umask
+            settings, cluster_homes=(home.folder,), secret_files=secret_files, task_umask=options.task_umask
         )
         self._worker_settings = _with_address(settings, options)
         self._token = ensure_token(home.worker_token)
@@ -169,11 +175,14 @@ class LocalBackend:
     async def _start_worker_server(self, listen: str) -> None:
         from shunter.adapters.grpc.worker_server import WorkerServer
 
-        host, port = parse_address(listen, "--workers-listen")
-        if not is_loopback(host) and not self._options.insecure:
-            fix = "listen on a loopback address, or allow it: --insecure, or insecure = true in config.toml"
-            raise Invalid([Problem("--workers-listen", "would give other machines access without TLS", listen, fix)])
-        self._server = WorkerServer(self._watcher, self._token, host, port, self._routes)
+        host, port = secure_address(listen, "--workers-listen", self._options)
+        server_tls = client_tls = None
+        if self._tls is not None:
+            server_tls = self._tls.for_clients if self._options.tls_worker_token else self._tls.for_workers
+            client_tls = self._tls.as_manager
+        self._server = WorkerServer(
+            self._watcher, self._token, host, port, self._routes, tls=server_tls, relay_tls=client_tls
+        )
         bound = await self._server.start()
         self.address = format_address(host, bound)
 

@@ -5,15 +5,17 @@ Also says where the address and the token of the cluster come from, if one of th
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
-from shunter.cli.exit_codes import print_notice
+from shunter.cli.exit_codes import print_notice, print_warning
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.identity.keys import parse_key
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.sdk.client import Client, connect
 from shunter.sdk.contexts import LOCAL, load_contexts
-from shunter.sdk.endpoint import finder, home_folder
+from shunter.sdk.endpoint import Endpoint, finder, home_folder, local_endpoint
+from shunter.sdk.errors import NotReachable
 from shunter.sdk.retry import PATIENCE_S
 
 ASK_FOR_KEY = "the key was revoked, rotated or has expired, or its user is disabled; ask an administrator for another"
@@ -41,6 +43,29 @@ def _check_home() -> None:
     home = os.environ.get("SHUNTER_HOME")
     if home and not os.environ.get("SHUNTER_URL") and not os.environ.get("SHUNTER_CONTEXT") and Path(home).is_file():
         raise Invalid([Problem("SHUNTER_HOME", "is a file", home, "name a directory in SHUNTER_HOME")])
+
+
+def check_home_is_meant() -> None:
+    """Whoever names another cluster by SHUNTER_URL or a context must not change the home of this machine by mistake.
+    Raises Invalid; with SHUNTER_HOME, which says which one is meant, a warning is enough."""
+    named, here = _address(finder(None, None)), _address(lambda: local_endpoint(home_folder()))
+    if named in (None, here):
+        return
+    fault = f"names the cluster at {named}, but this changes the cluster in {home_folder()}"
+    if os.environ.get("SHUNTER_HOME"):
+        print_warning(f"SHUNTER_URL or the context {fault}")
+        return
+    source = "SHUNTER_URL" if os.environ.get("SHUNTER_URL") else "context"
+    fix = "run it on the machine of a manager of that cluster; to change the cluster here, set SHUNTER_HOME"
+    raise Invalid([Problem(source, fault, None, fix)])
+
+
+def _address(find: Callable[[], Endpoint]) -> str | None:
+    """None if no cluster runs here."""
+    try:
+        return find().url
+    except NotReachable:
+        return None
 
 
 def describe_refused_token() -> str:

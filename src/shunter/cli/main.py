@@ -42,6 +42,10 @@ def shunter(
     context: Annotated[
         str | None, typer.Option("--context", metavar="NAME", help="Cluster to use; see 'shunter context --help'.")
     ] = None,
+    ca_file: Annotated[
+        str | None,
+        typer.Option("--ca-file", metavar="FILE", help="Authorities to trust for HTTPS. Default: SHUNTER_CA_FILE."),
+    ] = None,
     quiet: Annotated[
         bool,
         typer.Option(
@@ -64,6 +68,8 @@ def shunter(
     if context is not None:
         os.environ["SHUNTER_CONTEXT"] = context
         os.environ.pop("SHUNTER_URL", None)  # what is written on the command line counts most
+    if ca_file is not None:
+        os.environ["SHUNTER_CA_FILE"] = ca_file
 
 
 def main() -> NoReturn:

@@ -87,6 +87,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     ),
     "Inspect and change the cluster": (
         Entry("context", "cluster.contexts:context", "Choose among several clusters."),
+        Entry("ui", "cluster.ui:ui", "Open the web UI in your browser."),
         Entry("nodes", "cluster.nodes:nodes", "List the nodes."),
         Entry("node", "cluster.nodes:node", "Show, label, drain or cordon one node."),
         Entry("managers", "cluster.managers:managers", "List the managers, or let another one lead."),
@@ -100,10 +101,12 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("metrics", "cluster.metrics:metrics", "Show the resource usage of a run, task or node."),
         Entry("top", "cluster.top:top", "Watch resources, nodes and unfinished jobs."),
     ),
+    "Secrets": (Entry("secret", "identity.secrets:secret", "Set, list or delete secrets for tasks."),),
     "Users and keys": (
         Entry("whoami", "identity.users:whoami", "Show which user you are, and your roles."),
         Entry("key", "identity.keys:key", "Create, list, rotate or revoke API keys."),
         Entry("user", "identity.users:user", "Create, list, disable or enable users."),
+        Entry("tenant", "identity.tenants:tenant", "Create, list, show, update or delete tenants."),
         Entry("token", "identity.users:token", "Reset the admin token of the cluster on this machine."),
     ),
     "Start and stop clusters": (
@@ -111,9 +114,12 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("down", "processes.processes:down", "Stop the cluster of this machine."),
         Entry("manager", "processes.processes:manager", "Start a manager without a worker."),
         Entry("worker", "processes.processes:worker", "Start a worker that joins a manager."),
+        Entry("ca", "processes.authority:ca", "Manage the certificate authority for TLS."),
         Entry("backup", "processes.store:backup", "Back up the store while the cluster runs."),
         Entry("restore", "processes.store:restore", "Restore a backup into an empty SHUNTER_HOME."),
         Entry("store", "processes.store:store", "Check or copy the store of a cluster."),
+        Entry("doctor", "processes.doctor:doctor", "Check this machine and its cluster, and say what to fix."),
+        Entry("debug", "processes.doctor:debug", "Collect what helps to find a fault."),
         Entry("install", "processes.install:install_frameworks", "Install Spark or Flink for BatchJobs."),
         Entry("version", "processes.processes:version", "Print the version."),
     ),

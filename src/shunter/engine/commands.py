@@ -4,13 +4,14 @@ the watcher."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 from shunter.engine.cluster_settings import on_set
 from shunter.engine.identity.keys import KeyDraft, on_create_key, on_key_used, on_revoke_key, on_rotate_key
+from shunter.engine.identity.tenants import TenantUpdate, on_create_tenant, on_delete_tenant, on_update_tenant
 from shunter.engine.identity.users import on_put_user
 from shunter.engine.inbox import NeededRuns
 from shunter.engine.jobs.apply_file import MixedFile, on_apply_file
@@ -27,10 +28,11 @@ from shunter.engine.nodes.disconnect import on_forget
 from shunter.engine.nodes.drain import on_drain, on_undrain
 from shunter.engine.nodes.inventory import on_inventory
 from shunter.engine.nodes.registration import on_attribute, on_hello, on_label, on_node_event
-from shunter.engine.nodes.reports import on_report
+from shunter.engine.nodes.reports import apply_report, on_report
 from shunter.engine.objects.apply import ApplyResult, on_apply, on_delete, on_reset, on_write_external
 from shunter.engine.placement.move import on_move
 from shunter.engine.round import Round
+from shunter.engine.secrets.secrets import Resealed, on_delete_secret, on_reseal_secrets, on_set_secret
 from shunter.engine.services.update import on_restart, on_rollback, on_scale, on_update_request
 from shunter.engine.state.state import State
 from shunter.model.identity.keys import SecretDigest
@@ -40,6 +42,7 @@ from shunter.model.lifecycles import NodeEvent
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import Draft
 from shunter.model.protocol.worker_messages import Hello, Inventory, Refused, Report, Welcome
+from shunter.model.secrets import SealedValue
 from shunter.ports.admin import QueueChange
 from shunter.ports.store import RunKey
 
@@ -54,7 +57,9 @@ class EngineCommands(ABC):
         Busy and Unavailable, without having changed anything."""
 
     @abstractmethod
-    def tell(self, handler: Callable[[Round], None], node: int = 0) -> None:
+    def tell(
+        self, handler: Callable[[Round], None], node: int = 0, runs: NeededRuns | None = None, entries: int = 1
+    ) -> None:
         """Let the next round decide; the caller does not wait. If it refuses a report, the connection of the node's
         worker ends."""
 
@@ -103,20 +108,48 @@ class EngineCommands(ABC):
     async def purge_queue(self, name: str, user: str) -> int:
         return await self.ask(partial(on_queue_purge, name=name, user=user))
 
-    async def put_user(self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None, by: str) -> None:
-        await self.ask(partial(on_put_user, name=name, roles=roles, is_disabled=is_disabled, by=by))
+    async def put_user(
+        self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None, by: str, tenant: str = ""
+    ) -> None:
+        put = partial(on_put_user, name=name, roles=roles, is_disabled=is_disabled, by=by, tenant=tenant)
+        await self.ask(put)
+
+    async def create_tenant(self, name: str, update: TenantUpdate, by: str) -> None:
+        await self.ask(partial(on_create_tenant, name=name, update=update, by=by))
+
+    async def update_tenant(self, name: str, update: TenantUpdate, by: str) -> None:
+        await self.ask(partial(on_update_tenant, name=name, update=update, by=by))
+
+    async def delete_tenant(self, name: str, by: str) -> None:
+        await self.ask(partial(on_delete_tenant, name=name, by=by))
 
     async def create_key(self, draft: KeyDraft, by: str) -> None:
         await self.ask(partial(on_create_key, draft=draft, by=by))
 
-    async def rotate_key(self, id: str, secret: SecretDigest, overlap_s: float, by: str) -> None:
-        await self.ask(partial(on_rotate_key, id=id, secret=secret, overlap_s=overlap_s, by=by))
+    async def rotate_key(
+        self, id: str, secret: SecretDigest, overlap_s: float, by: str, tenant: str | None = None
+    ) -> None:
+        """With a `tenant`, only a key of it."""
+        rotate = partial(on_rotate_key, id=id, secret=secret, overlap_s=overlap_s, by=by, tenant=tenant)
+        await self.ask(rotate)
 
-    async def revoke_key(self, id: str, by: str) -> None:
-        await self.ask(partial(on_revoke_key, id=id, by=by))
+    async def revoke_key(self, id: str, by: str, tenant: str | None = None) -> None:
+        """With a `tenant`, only a key of it."""
+        await self.ask(partial(on_revoke_key, id=id, by=by, tenant=tenant))
 
     async def note_key_use(self, id: str) -> None:
         await self.ask(partial(on_key_used, id=id))
+
+    async def set_secret(
+        self, namespace: str, name: str, sealed: SealedValue, by: str, *, is_text: bool = True
+    ) -> None:
+        await self.ask(partial(on_set_secret, namespace=namespace, name=name, sealed=sealed, by=by, is_text=is_text))
+
+    async def delete_secret(self, namespace: str, name: str, by: str) -> None:
+        await self.ask(partial(on_delete_secret, namespace=namespace, name=name, by=by))
+
+    async def reseal_secrets(self, resealed: Sequence[Resealed]) -> int:
+        return await self.ask(partial(on_reseal_secrets, resealed=resealed))
 
     async def replay(self, numbers: list[int], specs: list[JobSpec], user: str) -> list[SubmitResult]:
         """Run the tasks of these dead letters again and remove the dead letters."""
@@ -206,13 +239,24 @@ class EngineCommands(ABC):
         return await self.ask(lambda round: [on_hello(round, hello) for hello in hellos])
 
     async def inventory(self, node: int, inventory: Inventory) -> None:
-        self.tell(partial(on_inventory, node=node, inventory=inventory), node)
+        entries = len(inventory.held) + len(inventory.ended) + len(inventory.lost) + len(inventory.health)
+        self.tell(partial(on_inventory, node=node, inventory=inventory), node, entries=entries)
+
+    async def inventory_part(self, node: int, report: Report) -> None:
+        """It may name attempts that this cluster never assigned, as an inventory may."""
+        self.tell(partial(apply_report, node=node, report=report), node, entries=_count_entries(report))
 
     async def report(self, node: int, report: Report) -> None:
-        self.tell(partial(on_report, node=node, report=report), node)
+        self.tell(partial(on_report, node=node, report=report), node, entries=_count_entries(report))
 
     async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
         self.tell(partial(on_node_event, node=node, event=event, reason=reason))
+
+
+def _count_entries(report: Report) -> int:
+    """Those that a round records one by one. A range of tasks that succeeded is one."""
+    ended = sum(len(ended.exits) or 1 for ended in report.ended)
+    return ended + len(report.started) + len(report.returned) + len(report.lost) + len(report.health)
 
 
 def _runs_of_specs(specs: list[JobSpec], _: State) -> Iterator[RunKey]:

@@ -24,6 +24,8 @@ def fire_due_timers(round: Round) -> None:
             replace_due_tasks(round, subject)
         elif kind is TimerKind.SERVICE:
             on_service_timer(round, subject)
+        elif kind is TimerKind.JOB_END:
+            round.dirty.maybe_finished[subject] = None
         elif kind is not TimerKind.DRAIN:  # only starts a round: every round looks at draining nodes
             _fire_task_timer(round, kind, subject, number, index)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Collection
+from functools import partial
 from itertools import islice
 from random import Random
 from typing import Any, TypeVar
@@ -21,11 +22,14 @@ from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.commands import EngineCommands
 from shunter.engine.due_timers import fire_due_timers
 from shunter.engine.feed import Feed, PublishedRound
-from shunter.engine.inbox import Command, HandlerFailed, NeededRuns, apply_commands
+from shunter.engine.inbox import Command, HandlerFailed, NeededRuns, apply_commands, count_for_round
 from shunter.engine.jobs.finish import finish_jobs
+from shunter.engine.jobs.history_packer import HistoryPacker
 from shunter.engine.jobs.run_keys import is_permanent
 from shunter.engine.jobs.submit import with_names, with_other_names
 from shunter.engine.leadership import NOT_LEADING, Leadership
+from shunter.engine.metrics.round_metrics import RoundMetrics
+from shunter.engine.nodes.reports import return_unsent
 from shunter.engine.objects.controller import reconcile_objects, reconcile_placed_objects
 from shunter.engine.placement.gang_restart import restart_broken_gangs
 from shunter.engine.placement.place import place, release_idle_lanes
@@ -46,15 +50,18 @@ from shunter.log import Log
 from shunter.model.errors import Busy, Failed, Fenced, NotLeader, Rejected, ShunterError, StoreFailed, Unavailable
 from shunter.model.job.spec import JobSpec
 from shunter.model.protocol.worker_messages import MachineStats
+from shunter.model.secrets import associated_data
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.coordination import Lease
+from shunter.ports.security.secret_keys import NoSecretKey, NoSecretKeys, SecretKeys
 from shunter.ports.store import Commit, EndedRun, RunKey, Store
 from shunter.ports.workers import Workers
 
 log = Log(__name__)
 T = TypeVar("T")
 RELOAD_DELAY_MAX_S = 5.0
+KEYS_LOOK_S = 1.0  # how often a leader that lacks a key looks for it
 HISTORY_RETRY_S = 0.1  # after history could not be read
 
 
@@ -69,14 +76,18 @@ class Engine(EngineCommands):
         random: Random,
         settings: EngineSettings | None = None,
         formats: Formats = FORMATS,
+        stopwatch: Callable[[], float] | None = None,
+        secret_keys: SecretKeys | None = None,
     ) -> None:
         self.settings = settings or EngineSettings()
+        self.metrics = RoundMetrics(stopwatch or clock.now)
         self.active_policy = policy if isinstance(policy, ActivePolicy) else ActivePolicy(policy)
         self.replica = Replica(store, formats)
         self._format_max = formats.newest  # that every manager knows
         self._leadership = Leadership(store, self.replica, clock)
         self._store, self._workers, self._clock, self._random = store, workers, clock, random
         self.schedulers = SchedulerService(self, clock, random)
+        self.secret_keys = secret_keys or NoSecretKeys()
         self._timers = Timers()
         self._inbox: deque[Command] = deque()
         self._wake = asyncio.Event()
@@ -84,6 +95,7 @@ class Engine(EngineCommands):
         self._is_paused = False
         self._pacing = RoundPacing(self.settings, self.active_policy)
         self._run_lookup = RunLookup(store)
+        self._history = HistoryPacker(clock, self.wake)
         self._snapshots = SnapshotSaver(store, clock, self.replica, self.settings, self.wait_committed)
 
     @property
@@ -105,6 +117,7 @@ class Engine(EngineCommands):
         """Take the lead: a new epoch, and the last committed state. Raises Fenced if a newer term leads."""
         await self._leadership.take(lease)
         await self._run_lookup.learn_permanent(self.state)
+        self._history.discard()
         self._timers = create_timers(self.state)
         self.schedulers.resend_all()
         self._wake.set()
@@ -147,12 +160,14 @@ class Engine(EngineCommands):
     def _lose_lead(self) -> None:
         if not self.is_following:
             self._leadership.lose()
+            self._history.discard()
             self._refuse_all(NotLeader(f"{NOT_LEADING}; try again"))
 
     async def stop(self) -> None:
         """Stop after the current round, with a snapshot, so that the next start is quick."""
         self._is_stopping = True
         self._wake.set()
+        self._history.discard()
         await self._leadership.wait_for_commit()
         self._refuse_all(Unavailable("the manager is stopping; try again"))
         self.feed.end()
@@ -231,6 +246,14 @@ class Engine(EngineCommands):
         it can. For callers without a token: it does not say where the store is."""
         return self._leadership.health_problem
 
+    @property
+    def snapshots(self) -> SnapshotSaver:
+        return self._snapshots
+
+    @property
+    def inbox_length(self) -> int:
+        return len(self._inbox)
+
     def heartbeat(self, node: int, stats: MachineStats) -> None:
         """Store the latest sample. It is a hint, so it is not committed."""
         record = self.state.nodes.records.get(node)
@@ -277,13 +300,16 @@ class Engine(EngineCommands):
         self._wake.set()
         return await reply
 
-    def tell(self, handler: Callable[[Round], None], node: int = 0, runs: NeededRuns | None = None) -> None:
+    def tell(
+        self, handler: Callable[[Round], None], node: int = 0, runs: NeededRuns | None = None, entries: int = 1
+    ) -> None:
         """Put a report into the inbox, which has no limit for reports: workers keep them until they are acknowledged,
         and that bounds them. While the state is loaded again, reports are dropped, because they are not about the new
-        state. `runs` are the ended runs that the handler has to know."""
+        state. `runs` are the ended runs that the handler has to know, `entries` are those of the report: a round takes
+        few reports with many."""
         if self.commit_problem:
             raise Unavailable(f"{self.commit_problem}; nothing was accepted, try again")
-        self._inbox.append(Command(handler, None, node, runs))
+        self._inbox.append(Command(handler, None, node, runs, entries))
         self._wake.set()
 
     async def _run_round(self) -> None:
@@ -291,7 +317,9 @@ class Engine(EngineCommands):
         the steps is the architecture: each step sees the changes of the steps before it."""
         # 0. Load what the decisions need of history. Everything after it, up to the commit, happens without a break.
         #    So the round takes only the commands that were there before.
-        now_ms, count = self.now_ms(), min(len(self._inbox), self.settings.round_commands_max)
+        began_s = self.metrics.stopwatch()
+        now_ms, settings = self.now_ms(), self.settings
+        count = count_for_round(self._inbox, settings.round_commands_max, settings.round_entries_max)
         try:
             commands_now = islice(self._inbox, count)
             learnt = await self._run_lookup.learn_needed(self.state, commands_now, self._timers, now_ms)
@@ -339,7 +367,10 @@ class Engine(EngineCommands):
         # 10. Only now callers are answered, orders sent and changes published.
         self.state.ended_runs.forget(key for key in learnt if not is_permanent(self.state, key))
         self._announce(round, answers)
-        if self._pacing.on_committed(round, has_commands=bool(self._inbox)):
+        self.metrics.on_round(round, began_s, len(commands))
+        self._history.begin(self.state, round.unpacked.values())
+        has_rows_to_clear = self.state.table.clear_some()
+        if self._pacing.on_committed(round, has_commands=bool(self._inbox)) or has_rows_to_clear:
             self._wake.set()
 
     async def look_up_runs(self, keys: Collection[RunKey]) -> dict[RunKey, EndedRun]:
@@ -361,9 +392,39 @@ class Engine(EngineCommands):
     def _begin_round(self, now_ms: int, count: int) -> tuple[Round, list[Command]]:
         """Create a round and take its commands from the inbox."""
         round = Round(self.state, self.epoch, now_ms, self.settings, self._random, self._timers)
+        round.packed = self._history.packed
+        round.dirty.maybe_finished.update(dict.fromkeys(round.packed))
+        round.outbox.open_secret = self._open_secret
+        round.seal = None if isinstance(self.secret_keys, NoSecretKeys) else self.secret_keys.seal
+        if self.state.secrets.secrets:
+            self._look_for_keys()
         observers = self.schedulers.observers
         round.observer = observers if observers.is_enabled else None
         return round, [self._inbox.popleft() for _ in range(min(count, len(self._inbox)))]
+
+    def _open_secret(self, namespace: str, name: str) -> bytes:
+        """Of a secret that placement found to exist. Raises NoSecretKey only if the store was altered, or if the key
+        has gone since this round began."""
+        secret = self.state.secrets.secrets.get((namespace, name))
+        if secret is None:
+            raise NoSecretKey("it was deleted in the round that placed its task")
+        try:
+            return self.secret_keys.open(secret.sealed, associated_data(namespace, name))
+        except NoSecretKey as error:
+            log.error("secret.unreadable", namespace=namespace, secret=name, error=error)
+            self._look_for_keys()
+            if secret.sealed.key_id not in self.state.secrets.missing_keys:
+                self.state.secrets.mark_unreadable(secret)
+            raise
+
+    def _look_for_keys(self) -> None:
+        """Which keys this manager has may change at any time: they are in a file."""
+        registry = self.state.secrets
+        before = registry.missing_keys
+        registry.know_keys(frozenset(self.secret_keys.ids()))
+        if registry.missing_keys != before and registry.missing_keys:
+            text = " ".join(sorted(registry.missing_keys))
+            log.error("secrets_key.missing", keys=text, fix="add them to the key file of this manager; tasks wait")
 
     def _place(self, round: Round) -> None:
         has_leader = self.schedulers.has_leader(round.now_ms)
@@ -392,6 +453,9 @@ class Engine(EngineCommands):
             self._answer(command, answer)
         for node, message in round.outbox.messages():
             self._workers.send(node, message)
+        if unsent := round.outbox.unsent:  # before any other command, which may be about these tasks
+            self._inbox.appendleft(Command(partial(return_unsent, orders=unsent)))
+            self._wake.set()
         if round.observer is not None:
             self.schedulers.observers.on_commit()
         if round.changes:
@@ -410,7 +474,9 @@ class Engine(EngineCommands):
         commit = Commit(
             self.epoch, self.state.version, round.now_ms / 1000, body, round.finished, round.archived_objects
         )
+        began_s = self.metrics.stopwatch()
         await self._leadership.commit(commit)
+        self.metrics.on_commit(began_s)
         round.size_bytes = len(body)
         self._snapshots.on_commit(self.epoch, len(body))
 
@@ -424,6 +490,7 @@ class Engine(EngineCommands):
         """Drop memory, which may be ahead of the store, and load the committed state under a new epoch. With
         `is_retrying` the requests stay in the inbox, where `stop` finds them. Reports are dropped, because workers send
         them again."""
+        self.metrics.commit_failures += 1
         self._leadership.discard_state(reason, public_reason)
         self._workers.suspend(reason)
         if is_retrying:
@@ -456,7 +523,8 @@ class Engine(EngineCommands):
     def _idle_s(self) -> float | None:
         """How long the engine may sleep unless a command comes in."""
         next_ms = self._pacing.next_ms(self._timers, self.schedulers.lease_end_ms())
-        return max(next_ms - self.now_ms(), 0) / 1000
+        idle_s = max(next_ms - self.now_ms(), 0) / 1000
+        return min(idle_s, KEYS_LOOK_S) if self.state.secrets.missing_keys else idle_s
 
     def now_ms(self) -> int:
         return int(self._clock.now() * 1000)

@@ -26,6 +26,7 @@ class Command:
     reply: asyncio.Future[Any] | None = None
     node: int = 0
     runs: NeededRuns | None = None  # of history, that the handler reads
+    entries: int = 1  # that a report has
 
     def answer(self, answer: Any) -> None:
         if self.reply is None or self.reply.done():
@@ -44,6 +45,17 @@ class HandlerFailed(Exception):
         super().__init__(failure.detail)
         self.command = command
         self.failure = failure
+
+
+def count_for_round(inbox: Iterable[Command], commands_max: int, entries_max: int) -> int:
+    """How many commands a round takes: at least one, if there is any."""
+    count = entries = 0
+    for command in inbox:
+        entries += command.entries
+        if count >= commands_max or (count and entries > entries_max):
+            break
+        count += 1
+    return count
 
 
 def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command, Any]]:

@@ -3,14 +3,18 @@ that decide fill it, and `engine.engine` sends it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from shunter.engine.state.records import TaskSet
 from shunter.engine.state.task_table import TaskTable
+from shunter.model.errors import Unavailable
 from shunter.model.job.spec import TaskSpec, array_values
 from shunter.model.protocol.worker_messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
 
+OpenSecret = Callable[[str, str], bytes]
 PAYLOADS_BYTES_MAX = 8 * 2**20  # in one message of orders
 
 
@@ -23,6 +27,10 @@ class Outbox:
     orders: dict[int, list[Order]] = field(default_factory=dict)
     specs: dict[int, dict[int, TaskSpec]] = field(default_factory=dict)  # of the orders
     has_payloads: bool = False  # among these specs
+    open_secret: OpenSecret | None = None  # reads the value of a secret, by namespace and name
+    # (spec key, namespace) of specs with secrets: specs are shared between namespaces, values are not
+    secret_specs: dict[tuple[int, str], int] = field(default_factory=dict)
+    unsent: list[tuple[int, Order]] = field(default_factory=list)  # by node: `messages` found secrets unreadable
     stops: dict[int, list[StopRange]] = field(default_factory=dict)
     deferred_stops: dict[int, list[StopRange]] = field(default_factory=dict)  # of what the same round has ordered
     recalls: dict[int, list[int]] = field(default_factory=dict)
@@ -31,8 +39,10 @@ class Outbox:
     def order(self, task_set: TaskSet, first: int, last: int, attempt: int, node: int) -> None:
         """Tell the node's worker to run these tasks."""
         job, record, spec, spec_key = task_set.job, task_set.task_class, task_set.spec, task_set.spec_key
+        if spec.task.secrets:
+            spec_key = self.secret_specs.setdefault((spec_key, job.namespace), -1 - len(self.secret_specs))
         self.specs.setdefault(node, {})[spec_key] = spec.task
-        self.has_payloads |= bool(spec.task.payload)
+        self.has_payloads |= bool(spec.task.payload or spec.task.secrets)
         order = Order(
             job.id,
             task_set.number,
@@ -89,15 +99,36 @@ class Outbox:
         """Ask the node's worker to return the tasks of a class that it has not started."""
         self.recalls.setdefault(node, []).append(class_id)
 
+    def _with_values(self, key: int, spec: TaskSpec) -> TaskSpec | None:
+        """The spec with the values of its secrets: the only place where they are in the clear. None if one of them
+        cannot be decrypted: a task never starts without it."""
+        if not spec.secrets:
+            return spec
+        assert self.open_secret is not None
+        namespace = next(namespace for (_, namespace), own in self.secret_specs.items() if own == key)
+        try:
+            values = [replace(each, value=self.open_secret(namespace, each.name)) for each in spec.secrets]
+        except Unavailable:
+            return None
+        return replace(spec, secrets=tuple(values))
+
     def messages(self) -> Iterator[tuple[int, ManagerMessage]]:
         """Stops go before orders, because an index may be stopped and started again. Stops of tasks that the same round
-        has ordered go after the orders, because the worker must know the order first."""
+        has ordered go after the orders, because the worker must know the order first. Afterwards `unsent` has what
+        was left out."""
         for node, ranges in self.stops.items():
             yield node, Stop(self.epoch, ranges)
         for node, orders in self.orders.items():
             if not orders:
                 continue
             specs = self.specs[node]
+            if self.secret_specs:
+                filled = {key: self._with_values(key, spec) for key, spec in specs.items()}
+                specs = {key: spec for key, spec in filled.items() if spec is not None}
+                self.unsent += [(node, order) for order in orders if order.spec not in specs]
+                orders = [order for order in orders if order.spec in specs]
+            if not orders:
+                continue
             if not self.has_payloads:
                 yield node, Orders(self.epoch, orders, specs)
                 continue
@@ -109,6 +140,10 @@ class Outbox:
             yield node, Recall(self.epoch, reservations)
         for node, seq in self.acks.items():
             yield node, Ack(seq)
+
+
+def _size_bytes(spec: TaskSpec) -> int:
+    return len(spec.payload or b"") + sum(len(each.value or b"") for each in spec.secrets)
 
 
 def _per_task_values(task_set: TaskSet, first: int, last: int) -> tuple[list[int], list[str]]:
@@ -125,14 +160,14 @@ def _per_task_values(task_set: TaskSet, first: int, last: int) -> tuple[list[int
 
 def _split_by_size(orders: list[Order], specs: dict[int, TaskSpec]) -> Iterator[list[Order]]:
     """Split orders into messages of a size that a connection can carry: each run of a template may have a payload."""
-    if sum(len(spec.payload or b"") for spec in specs.values()) <= PAYLOADS_BYTES_MAX:
+    if sum(map(_size_bytes, specs.values())) <= PAYLOADS_BYTES_MAX:
         yield orders
         return
     batch: list[Order] = []
     remaining_bytes = PAYLOADS_BYTES_MAX
     sent_specs: set[int] = set()
     for order in orders:
-        size_bytes = len(specs[order.spec].payload or b"")
+        size_bytes = _size_bytes(specs[order.spec])
         if batch and order.spec not in sent_specs and size_bytes > remaining_bytes:
             yield batch
             batch, remaining_bytes, sent_specs = [], PAYLOADS_BYTES_MAX, set()

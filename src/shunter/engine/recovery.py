@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from shunter.engine import changes as c
 from shunter.engine.changes.formats import FORMATS, Formats
+from shunter.engine.jobs.history_packer import SMALL_TASK_SET
 from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.jobs.submit import arm_timer
 from shunter.engine.state.snapshots import LoadingState
@@ -85,4 +86,6 @@ def create_timers(state: State) -> Timers:
             if task_set.spec.queue_timeout_s:
                 due_ms = job.submitted_ms + int(task_set.spec.queue_timeout_s * 1000)
                 timers.add(due_ms, TimerKind.QUEUE_TIMEOUT, task_set)
+            if task_set.count > SMALL_TASK_SET:
+                timers.add_for(0, TimerKind.JOB_END, job.id)  # its tasks may have ended, without being packed
     return timers

@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
 
 from shunter.engine.changes import Change, TasksTransitioned
 from shunter.engine.dirty_sets import MARKERS, DirtySets
+from shunter.engine.metrics.measures import RoundMeasures
 from shunter.engine.outbox import Outbox
 from shunter.engine.settings import EngineSettings
-from shunter.engine.state.records import TaskSet
+from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
 from shunter.model.lifecycles import TaskEvent
+from shunter.model.secrets import SealedValue
 from shunter.planning.view import ClusterView, Decision
-from shunter.ports.store import FinishedJob, PastRecord
+from shunter.ports.store import FinishedJob, FinishedTasks, PastRecord
 
 
 class DecisionObserver(Protocol):
@@ -38,17 +41,22 @@ class Round:
     random: Random
     timers: Timers
     observer: DecisionObserver | None = None
+    seal: Callable[[bytes, bytes], SealedValue] | None = None  # encrypts a secret; None where nothing is stored
     dirty: DirtySets = field(default_factory=DirtySets)
     outbox: Outbox = field(init=False)
+    measures: RoundMeasures = field(default_factory=RoundMeasures)
     # what is committed
     changes: list[Change] = field(default_factory=list)
     finished: list[FinishedJob] = field(default_factory=list)
+    packed: dict[int, list[FinishedTasks]] = field(default_factory=dict)  # of large jobs, packed before the round
+    packed_tasks: int = 0  # by the round itself
     archived_objects: list[PastRecord] = field(default_factory=list)  # deleted Schedulings
     size_bytes: int = 0  # of the changes, as they were committed
     # data about jobs that ended in this round
     summaries: dict[int, Any] = field(default_factory=dict)  # jobs.finish.Summary by job id
     application_times: dict[int, tuple[int, int]] = field(default_factory=dict)  # start and stop in ms, by job id
     # work for the next round
+    unpacked: dict[int, Job] = field(default_factory=dict)  # large jobs that end when their tasks are packed
     is_partial: bool = False  # the policy has more to decide
     is_unproductive: bool = False  # it says so, but its decision changed nothing
     next_placement_ms: int | None = None  # when the policy wants to decide again, even without changes

@@ -12,6 +12,7 @@ from shunter.ports.store import Retention
 class EngineSettings:
     inbox_max: int = 20_000  # requests queued for a round; beyond it callers get "busy"
     round_commands_max: int = 2_000  # per round, so that none takes long
+    round_entries_max: int = 5_000  # of the reports that a round takes, if it takes more than one
     round_placements_max: int = 20_000
     jobs_max: int = 1_000_000  # unfinished
     tasks_max: int = 50_000_000  # of unfinished jobs
@@ -28,6 +29,7 @@ class EngineSettings:
     order_ms: int = 100  # work that an order should hold
     depth_max: int = 1_024  # tasks outstanding per lane
     recall_after_ms: int = 250  # an order without progress for this long is recalled
+    packed_tasks_max: int = 131_072  # of ended jobs, packed for history in a round; more are packed between rounds
     snapshot_bytes: int = 16 * 2**20  # of rounds since the last snapshot
     snapshot_rounds: int = 20_000
     snapshot_slice_jobs: int = 1_000  # written between two rounds, in a few milliseconds

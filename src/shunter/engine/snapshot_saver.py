@@ -13,10 +13,12 @@ from shunter.engine.settings import EngineSettings
 from shunter.engine.state.snapshot_writer import SnapshotWriter
 from shunter.log import Log
 from shunter.model.errors import ShunterError
+from shunter.model.metrics.metric import LabelledCounter
 from shunter.ports.clock import Clock
 from shunter.ports.store import Snapshot, Store
 
 log = Log(__name__)
+SUCCEEDED, FAILED = "succeeded", "failed"
 PAUSE_S = 0.002  # between two slices: about as long as a slice takes
 
 
@@ -35,6 +37,8 @@ class SnapshotSaver:
         self._wait_committed = wait_committed
         self._logged_bytes = self._logged_rounds = 0
         self._last_bytes = 0  # the size of the last snapshot that this process saved
+        self.saved_at = 0.0  # when the last snapshot was saved, in seconds since 1970; 0: not yet
+        self.results = LabelledCounter((SUCCEEDED, FAILED))
         self._task: asyncio.Task[None] | None = None
         self._one_at_a_time = asyncio.Lock()  # the last round may begin one while the engine saves its last
 
@@ -65,9 +69,13 @@ class SnapshotSaver:
                 if snapshot is not None:
                     await self._store.save_snapshot(epoch, snapshot)
                     self._last_bytes = len(snapshot.body)
+                    self.saved_at = self._clock.now()
+                    self.results.add(SUCCEEDED)
             except ShunterError as error:
+                self.results.add(FAILED)
                 log.warning("snapshot.failed", error=error)  # all rounds are in the store: recovery only takes longer
             except Exception:
+                self.results.add(FAILED)
                 log.exception("snapshot.failed")  # a mistake of ours, which must not keep the manager from stopping
 
     async def _write(self) -> Snapshot | None:

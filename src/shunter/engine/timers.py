@@ -24,6 +24,7 @@ class TimerKind(IntEnum):
     DRAIN = 9  # a node
     SCHEDULING = 10  # a Scheduling, by its uid
     DISCONNECT = 11  # a node that is down
+    JOB_END = 12  # a job
 
 
 JOB_TIMERS = (TimerKind.JOB_START, TimerKind.JOB_TIMEOUT, TimerKind.JOB_DEADLINE)

@@ -21,6 +21,7 @@ DAEMON_OPTIONS = f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k -XX:Reserve
 JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 MASTER_START_MAX_S = 120.0  # to listen; a node may be busy
 EXECUTOR_REGISTRATION_MAX_S = 600  # for all executors to register before the application continues without some
+SECRET_FILE = "application"  # in the folder that SHUNTER_SECRETS names
 LOGGING = """\
 rootLogger.level = warn
 rootLogger.appenderRef.stderr.ref = console
@@ -95,7 +96,7 @@ def spark_environment(context: LaunchContext) -> dict[str, str]:
     conf = Path.cwd() / "conf"
     conf.mkdir(exist_ok=True)
     (conf / "log4j2.properties").write_text(LOGGING)
-    write_defaults(conf / "spark-defaults.conf", context.application["secret"])
+    write_defaults(conf / "spark-defaults.conf", _secret(context))
     return context.environment() | {
         "SPARK_HOME": str(context.home),
         "SPARK_CONF_DIR": str(conf),
@@ -109,6 +110,12 @@ def spark_environment(context: LaunchContext) -> dict[str, str]:
         "PYSPARK_DRIVER_PYTHON": context.python,
         "SPARK_EXECUTOR_ATTRIBUTE_SLOT": os.environ.get("SHUNTER_SLOT_ID", ""),  # Spark's own REST tells it
     }
+
+
+def _secret(context: LaunchContext) -> str:
+    """From a file of its own; managers before 0.3.0 sent it in the payload."""
+    folder = os.environ.get("SHUNTER_SECRETS", "")
+    return (Path(folder) / SECRET_FILE).read_text() if folder else str(context.application["secret"])
 
 
 def write_defaults(path: Path, secret: str) -> None:

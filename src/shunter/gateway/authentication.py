@@ -1,4 +1,5 @@
-"""Finds out who presents a token: the admin token of the first start, or an API key. Used by the gateway.
+"""Finds out who presents a credential: the admin token of the first start, an API key, or the session of a browser.
+Used by the gateway.
 
 Keys are in the committed state, so every manager knows them, and forgets a revoked one, with the next round."""
 
@@ -9,11 +10,13 @@ from functools import partial
 from shunter.engine.engine import Engine
 from shunter.engine.identity.keys import KEYS_MAX, is_use_to_be_noted, on_key_used
 from shunter.engine.state.registries.identity import ApiKey, User
+from shunter.gateway.browser_sessions import BrowserSessions
 from shunter.gateway.tokens import TokenFile, Tokens
 from shunter.model.identity.keys import DUMMY_SECRET, KeyText, parse_key
 from shunter.model.identity.roles import Role
-from shunter.ports.callers import Caller
+from shunter.model.identity.sessions import PREFIX as SESSION_PREFIX
 from shunter.ports.clock import Clock
+from shunter.ports.principals import Principal
 
 NOTE_AGAIN_MS = 60_000  # a use that the engine has been told of may get lost
 
@@ -22,23 +25,36 @@ class Authentication:
     def __init__(self, tokens: Tokens | TokenFile, engine: Engine, clock: Clock) -> None:
         self._tokens, self._engine, self._clock = tokens, engine, clock
         self._noted_ms: dict[str, int] = {}  # when the engine was last told of a key's use
+        self.sessions = BrowserSessions(tokens, engine, clock, self._find_principal)
 
-    def authenticate(self, token: str) -> Caller | None:
+    def authenticate(self, token: str) -> Principal | None:
+        if token.startswith(SESSION_PREFIX):
+            return self.sessions.find(token)
         key = parse_key(token)
         return self._tokens.authenticate(token) if key is None else self._authenticate_key(key)
 
-    def _authenticate_key(self, presented: KeyText) -> Caller | None:
+    def _authenticate_key(self, presented: KeyText) -> Principal | None:
         identity = self._engine.state.identity
         now_ms = int(self._clock.now() * 1000)
         key = identity.keys.get(presented.id)
         if key is None:
             DUMMY_SECRET.matches(presented.secret)
             return None
-        roles = roles_of(key, identity.users.get(key.user))
-        if not key.matches(presented.secret, now_ms) or key.has_expired(now_ms) or not roles:
+        return self._principal_of(key, now_ms) if key.matches(presented.secret, now_ms) else None
+
+    def _find_principal(self, key_id: str, user: str) -> Principal | None:
+        """Whom a session stands for: its key must still be valid."""
+        if not key_id:
+            return self._tokens.principal_of(user)
+        key = self._engine.state.identity.keys.get(key_id)
+        return None if key is None else self._principal_of(key, int(self._clock.now() * 1000))
+
+    def _principal_of(self, key: ApiKey, now_ms: int) -> Principal | None:
+        roles = roles_of(key, self._engine.state.identity.user_of(key))
+        if key.has_expired(now_ms) or not roles:
             return None
         self._note_use(key, now_ms)
-        return Caller(key.user, roles, key.id)
+        return Principal(key.user, roles, key.id, key.tenant, key.testbeds, key.namespace, key.queue)
 
     def _note_use(self, key: ApiKey, now_ms: int) -> None:
         """At most once in a while, and only if it can be committed: a full disk keeps nobody from reading."""

@@ -4,11 +4,12 @@ It holds what all requests share, and the sub-gateways of each caller, so that b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, partial
 
 from shunter.engine.engine import Engine
 from shunter.gateway.authentication import Authentication
+from shunter.gateway.browser_sessions import SignIn
 from shunter.gateway.cluster import Cluster, ManagerInfo
 from shunter.gateway.cluster_stop import ClusterStop, StopWorkers, no_workers
 from shunter.gateway.explain.explain import Explain
@@ -25,25 +26,33 @@ from shunter.gateway.jobs.tasks import Tasks
 from shunter.gateway.jobs.templates import Templates
 from shunter.gateway.managers import Managers, Members
 from shunter.gateway.metrics import Metrics
+from shunter.gateway.monitor.decisions import Decisions
+from shunter.gateway.monitor.monitor import Monitor
 from shunter.gateway.nodes import Nodes
 from shunter.gateway.objects import Objects
 from shunter.gateway.policies import Policies
+from shunter.gateway.scope import Scope
+from shunter.gateway.secrets import Secrets
 from shunter.gateway.sessions import SchedulerSessions
-from shunter.gateway.streams.events import Events
+from shunter.gateway.streams.events import Events, build_hub
 from shunter.gateway.streams.follow import Streams
+from shunter.gateway.telemetry import Telemetry
+from shunter.gateway.tenants import Tenants
 from shunter.gateway.tokens import TokenFile, Tokens
 from shunter.model.identity.roles import check_permission
+from shunter.model.identity.scopes import check_scope
 from shunter.model.job.manifests import JobReader
 from shunter.planning.filter.cel import parse_constraint, parse_job_match
 from shunter.planning.policies import Catalogue
 from shunter.planning.view import Policy
-from shunter.ports.callers import Caller
 from shunter.ports.clock import Clock
 from shunter.ports.flight import FlightLog
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.metrics import MetricProvider
+from shunter.ports.principals import Principal
 from shunter.ports.schedulers import FlightArchive
 from shunter.ports.store import Store
+from shunter.ports.telemetry import Inspector, Probe
 from shunter.ports.workers import Workers
 
 CALLERS_MAX = 1_000  # whose sub-gateways are remembered
@@ -70,20 +79,23 @@ class LocalGateway:
         archive: FlightArchive | None = None,
         metrics: MetricProvider | None = None,
         stop_workers: StopWorkers = no_workers,
+        probes: Iterable[Probe] = (),
+        inspector: Inspector | None = None,
     ) -> None:
         self._engine, self._store, self._workers, self._clock = engine, store, workers, clock
         self._authentication = Authentication(tokens, engine, clock)
         self._manifests = JobReader(parse_constraint, parse_job_match)
-        self._runs, self._task_reader = Runs(engine, store), TaskReader(engine, store)
+        self._task_reader = TaskReader(engine, store)
         self._dry_runs = DryRuns(engine, clock, run_in_thread)
-        self._tasks = Tasks(engine, self._runs, self._task_reader)
-        self._streams = Streams(engine, workers, self._runs, self._task_reader)
-        self._events = Events(engine, store)
-        self._metrics = Metrics(engine, self._runs, self._tasks, metrics, clock)
+        self._event_hub, self._metric_provider = build_hub(engine), metrics
         self._schedulers = SchedulerSessions(engine)
         self._flight = Flight(engine, flight_log, archive, run_in_thread)
+        self._decisions = Decisions(engine, archive, run_in_thread)
         self._policies = Policies(engine, catalogue or Catalogue(), on_policy)
         self._managers = Managers(engine, members)
+        self._bind_telemetry = partial(
+            Telemetry, engine=engine, members=members, version=identity["version"], probes=probes, inspector=inspector
+        )
         self.apply_settings()
         manager_info = ManagerInfo(identity["name"], identity["version"], clock.now(), is_simulated)
         self._cluster = Cluster(
@@ -96,7 +108,7 @@ class LocalGateway:
             on_stop=on_down,
             cluster_stop=ClusterStop(self._managers, members, stop_workers, on_down),
         )
-        self._bound: Callable[[Caller], CallerGateway] = lru_cache(CALLERS_MAX)(self._bind)
+        self._bound: Callable[[Principal], CallerGateway] = lru_cache(CALLERS_MAX)(self._bind)
 
     @property
     def replication(self) -> Managers:
@@ -106,35 +118,46 @@ class LocalGateway:
         """Apply the stored settings for external schedulers. Called again when this manager takes the lead."""
         self._policies.apply_settings()
 
-    def authenticate(self, token: str) -> Caller | None:
+    def authenticate(self, token: str) -> Principal | None:
         return self._authentication.authenticate(token)
 
-    def for_caller(self, caller: Caller, operation: str) -> CallerGateway:
+    def renew_session(self, text: str) -> str | None:
+        return self._authentication.sessions.renew(text)
+
+    def for_caller(self, caller: Principal, operation: str) -> CallerGateway:
         check_permission(caller.roles, operation)
+        check_scope(caller.is_cluster_wide, operation)
         return self._bound(caller)
 
-    def _bind(self, caller: Caller) -> CallerGateway:
-        """Sub-gateways that act in the caller's name get the caller; the others are shared."""
-        engine, store, runs, manifests = self._engine, self._store, self._runs, self._manifests
-        objects = Objects(caller, engine, store)
+    def _bind(self, caller: Principal) -> CallerGateway:
+        """Sub-gateways that act in the caller's name get the caller, those that answer by what it sees get its scope;
+        the others are shared, and need a cluster-wide caller."""
+        engine, store, manifests, scope = self._engine, self._store, self._manifests, Scope(caller, self._engine)
+        runs, objects = Runs(engine, store, scope), Objects(caller, engine, store, scope)
+        tasks, events = Tasks(engine, runs, self._task_reader), Events(engine, store, scope, self._event_hub)
         return CallerGateway(
             caller=caller,
-            jobs=Jobs(caller, engine, store, runs, manifests, objects),
-            services=Services(caller, engine, runs, manifests),
-            tasks=self._tasks,
-            streams=self._streams,
-            explain=Explain(caller, engine, self._clock, runs, self._task_reader, manifests, self._dry_runs),
-            templates=Templates(caller, engine, runs),
-            queues=Queues(caller, engine),
-            dead_letters=DeadLetters(caller, engine, store),
-            nodes=Nodes(caller, engine, self._workers, self._clock),
+            jobs=Jobs(caller, engine, store, runs, manifests, objects, scope),
+            services=Services(caller, engine, runs, manifests, scope),
+            tasks=tasks,
+            streams=Streams(engine, self._workers, runs, self._task_reader, events),
+            explain=Explain(caller, engine, self._clock, runs, self._task_reader, manifests, self._dry_runs, scope),
+            templates=Templates(caller, engine, runs, scope),
+            queues=Queues(caller, engine, scope),
+            dead_letters=DeadLetters(caller, engine, store, scope),
+            nodes=Nodes(caller, engine, self._workers, self._clock, scope),
             policies=self._policies,
-            events=self._events,
+            events=events,
             cluster=self._cluster,
             objects=objects,
-            metrics=self._metrics,
+            metrics=Metrics(engine, runs, tasks, self._metric_provider, self._clock, scope.sees_all),
             schedulers=self._schedulers,
             flight=self._flight,
             managers=self._managers,
-            identity=Identity(caller, engine, self._clock),
+            monitor=Monitor(caller, engine, store, runs, self._task_reader, manifests, self._decisions, scope),
+            sign_in=SignIn(caller, self._authentication.sessions),
+            telemetry=self._bind_telemetry(caller),
+            secrets=Secrets(caller, engine, scope),
+            identity=Identity(caller, engine, self._clock, scope),
+            tenants=Tenants(caller, engine),
         )

@@ -16,10 +16,10 @@ from shunter.model.objects.objects import BATCH_JOB
 from shunter.model.rest.job_views import TaskView
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 from shunter.model.timestamps import iso
-from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.clock import Clock
 from shunter.ports.jobs import TaskQuery
 from shunter.ports.metrics import MetricProvider, MetricQuery, NodeSource, Series, Source, TaskSource, Window
+from shunter.ports.principals import JobReference, TaskReference
 from shunter.testbeds.application_parts import DRIVER, EXECUTOR
 
 WINDOW_DEFAULT_MS = 600_000  # of a node, if no start is asked
@@ -32,8 +32,16 @@ BySource = Mapping[Source, list[Series]]
 
 
 class Metrics:
-    def __init__(self, engine: Engine, runs: Runs, tasks: Tasks, provider: MetricProvider | None, clock: Clock) -> None:
-        self._engine, self._runs, self._tasks = engine, runs, tasks
+    def __init__(
+        self,
+        engine: Engine,
+        runs: Runs,
+        tasks: Tasks,
+        provider: MetricProvider | None,
+        clock: Clock,
+        sees_nodes: bool = True,
+    ) -> None:
+        self._engine, self._runs, self._tasks, self._sees_nodes = engine, runs, tasks, sees_nodes
         self._provider, self._clock = provider, clock
 
     async def batch_job_metrics(self, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:
@@ -72,7 +80,7 @@ class Metrics:
         stop_ms = max(ended_ms, start_ms + 1) if window.stop_ms is None else window.stop_ms
         resolved = _window(start_ms, stop_ms, window.step_ms)
         source = TaskSource(run.id, view.group, view.index)
-        nodes = [view.node] if view.node else []
+        nodes = [view.node] if view.node and self._sees_nodes else []  # their use is that of all tenants
         found, step_ms = await self._query([source, *map(NodeSource, nodes)], resolved)
         measured = [_measured(source, found, view, None)]
         return _view(view.name, (resolved[0], resolved[1], step_ms), _nodes(nodes, found), measured, job.namespace)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+
+from msgspec.structs import replace
 
 from shunter.engine.engine import Engine
 from shunter.engine.nodes.cordon import CORDON, QUARANTINE
 from shunter.engine.read.views import node_view
+from shunter.gateway.scope import Scope
 from shunter.model.errors import NotFound
 from shunter.model.job.manifests import check_labels
+from shunter.model.resources import format_amount
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView, TaskStatsView
 from shunter.model.timestamps import iso
-from shunter.ports.callers import Caller
 from shunter.ports.clock import Clock
+from shunter.ports.principals import Principal
 from shunter.ports.workers import STALE_HEARTBEATS, Workers
 
 
 class Nodes:
-    def __init__(self, caller: Caller, engine: Engine, workers: Workers, clock: Clock) -> None:
+    def __init__(self, caller: Principal, engine: Engine, workers: Workers, clock: Clock, scope: Scope) -> None:
         self._caller, self._engine, self._workers, self._clock = caller, engine, workers, clock
+        self._scope = scope
 
     async def page(self, limit: int, after: str | None) -> NodePage:
         await self._engine.wait_committed()
@@ -89,4 +95,17 @@ class Nodes:
         if record is None:
             raise NotFound(f"node '{name}' does not exist")
         stale_after_ms = int(self._workers.heartbeat_s * STALE_HEARTBEATS * 1000)
-        return node_view(self._engine.state, record, int(self._clock.now() * 1000), stale_after_ms)
+        view = node_view(self._engine.state, record, int(self._clock.now() * 1000), stale_after_ms)
+        return view if self._scope.sees_all else self._with_own_use(view)
+
+    def _with_own_use(self, view: NodeView) -> NodeView:
+        """Its tasks and reservations are those that the caller sees; what the whole machine uses is left out."""
+        reserved, tasks = Counter[str](), 0
+        for record in self._engine.state.classes.values():
+            lanes = record.lanes.get(view.id)
+            if lanes is not None and self._scope.sees(record.key.namespace):
+                tasks += lanes.outstanding
+                reserved.update({name: need * lanes.width for name, need in record.task_class.needs.items()})
+        listed = dict.fromkeys([*view.capacity, *reserved])
+        own = {name: format_amount(name, reserved[name]) for name in listed}
+        return replace(view, reserved=own, tasks=tasks, stats=None, stats_stale=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -12,14 +12,17 @@ from shunter.engine.engine import Engine
 from shunter.engine.feed import Subscription
 from shunter.engine.objects.apply import ApplyResult
 from shunter.engine.state.registries.objects import ObjectRegistry
+from shunter.gateway.scope import Scope
 from shunter.model.errors import Gone, Invalid, NotFound, Problem
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_manifests import read_objects
 from shunter.model.objects.object_meta import ObjectName
-from shunter.model.objects.objects import BATCH_JOB, KINDS, Object, ObjectEvent
+from shunter.model.objects.objects import BATCH_JOB, KINDS, TESTBED, Draft, Object, ObjectEvent
 from shunter.model.objects.past_schedulings import PastScheduling, PastSchedulingPage
-from shunter.ports.callers import Caller
+from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
+from shunter.model.objects.testbeds import Testbed
 from shunter.ports.objects import Applied, ObjectPage, ObjectQuery, PastQuery
+from shunter.ports.principals import Principal
 from shunter.ports.store import PastQuery as StoredPastQuery
 from shunter.ports.store import Store
 
@@ -28,13 +31,26 @@ _past_decoder = msgspec.msgpack.Decoder(PastScheduling)
 
 
 class Objects:
-    def __init__(self, caller: Caller, engine: Engine, store: Store) -> None:
-        self._caller, self._engine, self._store = caller, engine, store
+    def __init__(self, caller: Principal, engine: Engine, store: Store, scope: Scope) -> None:
+        self._caller, self._engine, self._store, self._scope = caller, engine, store, scope
 
     async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         drafts = read_objects(documents, default_namespace=namespace)
+        self.check(drafts)
         taken = await self._engine.apply_objects(drafts, self._caller.user)
         return [await self.applied(each) for each in taken]
+
+    def check(self, drafts: Iterable[Draft]) -> None:
+        """Whether the caller may create or change these. Raises NotFound or Forbidden."""
+        for draft in drafts:
+            self._scope.require(draft.name.namespace)
+            if isinstance(draft.spec, SchedulingSpec):
+                named = {draft.spec.testbed.namespace, *(job.namespace for job in draft.spec.distinct_jobs)}
+                for namespace in sorted(named):
+                    self._scope.require(namespace)
+                self._scope.require_testbed(draft.spec.testbed)
+            elif draft.kind == TESTBED:
+                self._scope.require_testbed(draft.name)
 
     async def applied(self, taken: ApplyResult) -> Applied:
         return Applied(await self.object(taken.kind, taken.name), taken.action)
@@ -42,18 +58,19 @@ class Objects:
     async def object(self, kind: str, name: ObjectName) -> Object:
         await self._engine.wait_committed()
         found = self._registry.get(kind, name)
-        if found is None:
+        if found is None or not self._scope.sees(name.namespace):
             raise NotFound(f"{kind} '{name}' does not exist")
         return found
 
     async def objects(self, query: ObjectQuery) -> ObjectPage:
         await self._engine.wait_committed()
         kinds = (query.kind,) if query.kind is not None else KINDS
-        items = [each for kind in kinds for each in self._registry.all(kind) if _matches(kind, each, query)]
+        items = [each for kind in kinds for each in self._registry.all(kind) if self._matches(kind, each, query)]
         return ObjectPage(tuple(sorted(items, key=lambda each: each.meta.object_name)), self._registry.revision)
 
     async def delete(self, kind: str, name: ObjectName, revision: int | None = None) -> Object:
         before = await self.object(kind, name)
+        self._check_bound(before)
         await self._engine.delete_object(kind, name, revision)
         return before
 
@@ -69,10 +86,12 @@ class Objects:
         return self._follow(subscription, query, revision)
 
     async def write_external(self, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> BatchJob:
+        await self._batch_job(name)
         await self._engine.write_external(name, data)
         return await self._batch_job(name)
 
     async def reset(self, name: ObjectName) -> BatchJob:
+        await self._batch_job(name)
         await self._engine.reset_batch_job(name)
         return await self._batch_job(name)
 
@@ -80,17 +99,22 @@ class Objects:
         if query.after is not None and not _is_uid(query.after):
             raise Invalid([Problem("after", "is not a valid cursor", query.after, "use `next` of the previous page")])
         before_uid = None if query.after is None else int(query.after)
-        stored = StoredPastQuery(query.namespace, query.name, before_uid, query.limit)
-        records = await self._store.past_schedulings(stored)
-        items = [_past_decoder.decode(record.body) for record in records]
+        items: list[PastScheduling] = []
+        total = 0
+        for namespace in self._scope.select(query.namespace):
+            stored = StoredPastQuery(namespace, query.name, before_uid, query.limit)
+            items += [_past_decoder.decode(record.body) for record in await self._store.past_schedulings(stored)]
+            total += await self._store.count_past(stored)
+        items = sorted(items, key=lambda each: -each.uid)[: query.limit]
         next = str(items[-1].uid) if len(items) == query.limit and items else None
-        return PastSchedulingPage(items, next, await self._store.count_past(stored))
+        return PastSchedulingPage(items, next, total)
 
     async def past_scheduling(self, uid: int) -> PastScheduling:
         record = await self._store.past_scheduling(uid)
-        if record is None:
+        found = None if record is None else _past_decoder.decode(record.body)
+        if found is None or not self._scope.sees(found.namespace):
             raise NotFound(f"Scheduling with uid {uid} is not in history")
-        return _past_decoder.decode(record.body)
+        return found
 
     @property
     def _registry(self) -> ObjectRegistry:
@@ -100,6 +124,16 @@ class Objects:
         job = await self.object(BATCH_JOB, name)
         assert isinstance(job, BatchJob)
         return job
+
+    def _matches(self, kind: str, object: Any, query: ObjectQuery) -> bool:
+        return _matches(kind, object, query) and self._scope.sees(object.meta.namespace)
+
+    def _check_bound(self, object: Object) -> None:
+        """Whether the caller is bound to the testbed that it is about. Raises Forbidden."""
+        if isinstance(object, Scheduling):
+            self._scope.require_testbed(object.spec.testbed)
+        elif isinstance(object, Testbed):
+            self._scope.require_testbed(object.meta.object_name)
 
     def _check_retained(self, revision: int) -> None:
         registry = self._registry
@@ -119,7 +153,7 @@ class Objects:
                 await self._engine.wait_committed()
                 events = self._events_after(revision)
                 revision = events[-1].revision if events else revision
-                events = [each for each in events if _matches(each.kind, each.object, query)]
+                events = [each for each in events if self._matches(each.kind, each.object, query)]
                 for number, event in enumerate(events, start=1):
                     yield replace(event, more=True) if number < len(events) else event
                 if await subscription.next() is None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from types import TracebackType
 from typing import Any, TypeVar, Unpack
 
 import msgspec
 
 from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.metrics.debug_views import DebugView
 from shunter.model.objects.objects import BATCH_JOB
 from shunter.model.protocol.flight_records import FlightPage, FlightSegment
 from shunter.model.rest.admin_views import (
@@ -26,11 +28,23 @@ from shunter.model.rest.admin_views import (
     TemplateView,
 )
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView, StoppingView
-from shunter.model.rest.identity_views import KeyPage, KeyView, MeView, NewKeyView, UserPage, UserView
+from shunter.model.rest.identity_views import (
+    KeyPage,
+    KeyView,
+    MeView,
+    NewKeyView,
+    SessionCodeView,
+    TenantPage,
+    TenantView,
+    UserPage,
+    UserView,
+)
 from shunter.model.rest.job_views import FollowLine, JobPage, JobView
 from shunter.model.rest.log_views import JobLogLine
 from shunter.model.rest.manager_views import ManagerPage, ManagerView, SteppingDown
 from shunter.model.rest.metric_views import MetricsView
+from shunter.model.rest.monitor.analytics_views import Analytics, DecisionPage, DecisionView
+from shunter.model.rest.monitor.views import JobCounts, NodeMap, NodeTask, NodeTaskPage, SearchPage
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.model.rest.object_views import (
     AppliedPage,
@@ -42,6 +56,7 @@ from shunter.model.rest.object_views import (
     WatchLine,
 )
 from shunter.model.rest.plan_views import PlanView, WhyView
+from shunter.model.rest.secret_views import KeyRotation, SecretPage, SecretView
 from shunter.sdk.calls import objects as object_calls
 from shunter.sdk.calls.follow import Ended, Progress, events_path, follow_events, follow_submit, read_file
 from shunter.sdk.calls.job_logs import JobLogSelector, read_job_logs
@@ -79,16 +94,18 @@ def connect(
     token: str | None = None,
     namespace: str = NAMESPACE_DEFAULT,
     *,
+    ca_file: str | PathLike[str] | None = None,
     patience_s: float = PATIENCE_S,
     on_retry: OnRetry | None = None,
 ) -> Client:
     """A client of the cluster at `url`, at SHUNTER_URL, or of the local one. Raises NotReachable if there is none.
 
     `url` may name several managers of one cluster: a list, or text with commas. The client asks one of them, and the
-    next one when it fails. `patience_s` is how long the client waits for an outage to end; it calls `on_retry` before
-    each retry.
+    next one when it fails. `ca_file` names the authorities to trust for HTTPS; by default SHUNTER_CA_FILE, those of the
+    local cluster, or those of the system. `patience_s` is how long the client waits for an outage to end; it calls
+    `on_retry` before each retry.
     """
-    find = finder(url, token)
+    find = finder(url, token, ca_file=ca_file)
     find()  # a missing cluster is an error here, not at the first call
     core = Core(namespace=namespace, managers=find.managers, patience_s=patience_s, on_retry=on_retry)
     return Client(Transport(find), core)
@@ -197,9 +214,18 @@ class Client:
         labels: Mapping[str, str] | None = None,
         namespace: str | None = None,
         limit: int | None = None,
+        text: str | None = None,
+        queue: str | None = None,
+        user: str | None = None,
+        type: str | None = None,
+        since: Time | None = None,
+        sort: str | None = None,
     ) -> Iterator[Job]:
-        """Jobs, newest first, read page by page as you iterate. Namespace `*` means all."""
-        query = [("state", state) for state in states]
+        """Jobs, newest first, read page by page as you iterate. Namespace `*` means all. `text` is a part of the name.
+        `sort` (oldest, name, priority) is for unfinished states."""
+        query: list[tuple[str, object]] = [("state", state) for state in states]
+        query += [("q", text), ("queue", queue), ("user", user), ("type", type)]
+        query += [("since", format_time(since)), ("sort", sort)]
         query += [("label", f"{name}={value}") for name, value in (labels or {}).items()]
         for view in self._pages(self._path("/jobs", namespace, query), JobPage, limit):
             yield Job(self, view)
@@ -279,7 +305,40 @@ class Client:
         """Let another manager lead. Raises Conflict if there is none."""
         self._fetch(json_request("POST", "/managers/step-down", repeatable=False), SteppingDown)
 
+    def debug(self, profile_s: int = 0) -> DebugView:
+        """What helps to find a fault of the manager that answers: rounds, stalls, metrics, and a profile."""
+        return self._fetch(Request("GET", f"/managers/self/debug?profile={profile_s}"), DebugView)
+
     # ---- nodes ----
+
+    def job_counts(self, group_by: str = "state", namespace: str | None = None) -> JobCounts:
+        """How many jobs there are by state, queue, user, type or namespace. Namespace `*` means all."""
+        path = path_with("/job-counts", [("namespace", namespace or self._core.namespace), ("group_by", group_by)])
+        return self._fetch(Request("GET", path), JobCounts)
+
+    def search(self, text: str, limit: int | None = None) -> SearchPage:
+        """Jobs, nodes, templates, queues and objects by a part of their names."""
+        return self._fetch(Request("GET", path_with("/search", [("q", text), ("limit", limit)])), SearchPage)
+
+    def analytics(
+        self, start: Time | None = None, stop: Time | None = None, *, steps: int | None = None, namespace: str = "*"
+    ) -> Analytics:
+        """Throughput, waiting times, run times and failures of jobs that ended in a window of time; without one, in the
+        last 24 hours."""
+        query = [("namespace", namespace), ("start", format_time(start)), ("stop", format_time(stop)), ("steps", steps)]
+        return self._fetch(Request("GET", path_with("/analytics", query)), Analytics)
+
+    def decisions(self, *, all: bool = False, limit: int | None = None) -> Iterator[DecisionView]:
+        """Recorded decisions, newest first; `all`: also those that changed nothing."""
+        return self._pages(path_with("/flight/decisions", [("all", all or None)]), DecisionPage, limit)
+
+    def node_map(self, group_by: str | None = None) -> NodeMap:
+        """All nodes as columns, grouped by datacenter or by a label."""
+        return self._fetch(Request("GET", path_with("/node-map", [("group_by", group_by)])), NodeMap)
+
+    def node_tasks(self, name: str, limit: int | None = None) -> Iterator[NodeTask]:
+        """The tasks that are assigned to a node, run there or stop."""
+        return self._pages(f"/nodes/{quoted(name)}/tasks", NodeTaskPage, limit)
 
     def nodes(self) -> list[NodeView]:
         return list(self._pages("/nodes", NodePage, None))
@@ -367,19 +426,39 @@ class Client:
     def users(self) -> list[UserView]:
         return list(self._pages("/users", UserPage, None))
 
-    def put_user(self, name: str, *, roles: Sequence[str] | None = None, disabled: bool | None = None) -> UserView:
+    def put_user(
+        self,
+        name: str,
+        *,
+        roles: Sequence[str] | None = None,
+        disabled: bool | None = None,
+        tenant: str | None = None,
+    ) -> UserView:
         """Create a user, or change its roles or whether it is disabled."""
-        body = drop_none(roles=None if roles is None else list(roles), disabled=disabled)
+        body = drop_none(roles=None if roles is None else list(roles), disabled=disabled, tenant=tenant)
         return self._fetch(json_request("PUT", f"/users/{quoted(name)}", body), UserView)
 
     def keys(self) -> list[KeyView]:
         return list(self._pages("/keys", KeyPage, None))
 
     def create_key(
-        self, roles: Sequence[str], *, user: str | None = None, note: str | None = None, expires_in: str | None = None
+        self,
+        roles: Sequence[str],
+        *,
+        user: str | None = None,
+        note: str | None = None,
+        expires_in: str | None = None,
+        tenant: str | None = None,
+        testbeds: Sequence[str] = (),
+        namespace: str | None = None,
+        queue: str | None = None,
     ) -> NewKeyView:
-        """Create an API key. The answer is the only one that contains it."""
-        body = drop_none(roles=list(roles), user=user, note=note, expires_in=expires_in)
+        """Create an API key. The answer is the only one that contains it. It sees a `tenant` only, and may be bound to
+        testbeds, to a namespace and to a queue."""
+        body = drop_none(
+            roles=list(roles), user=user, note=note, expires_in=expires_in, tenant=tenant,
+            testbeds=list(testbeds) or None, namespace=namespace, queue=queue,
+        )  # fmt: skip
         return self._fetch(json_request("POST", "/keys", body), NewKeyView)
 
     def rotate_key(self, id: str, overlap: str | None = None) -> NewKeyView:
@@ -387,8 +466,64 @@ class Client:
         request = json_request("POST", f"/keys/{quoted(id)}/rotate", drop_none(overlap=overlap))
         return self._fetch(request, NewKeyView)
 
+    def session_code(self) -> SessionCodeView:
+        """A one-time code that signs a browser in as this client's user, for a minute: `URL/ui/#code=CODE`."""
+        return self._fetch(json_request("POST", "/sessions/codes", {}), SessionCodeView)
+
     def revoke_key(self, id: str) -> None:
         self._perform(self._core.send(Request("DELETE", f"/keys/{quoted(id)}")))
+
+    def secrets(self, *, namespace: str | None = None) -> list[SecretView]:
+        """The secrets of a namespace by name, without their values."""
+        return list(self._pages(self._path("/secrets", namespace), SecretPage, None))
+
+    def set_secret(self, name: str, value: str | bytes, *, namespace: str | None = None) -> SecretView:
+        """Create a secret, or give it another value. Tasks get it where their manifest names it in `secrets`."""
+        body = {"value": b64encode(value.encode() if isinstance(value, str) else value).decode()}
+        path = self._path(f"/secrets/{quoted(name)}", namespace)
+        return self._fetch(json_request("PUT", path, body), SecretView)
+
+    def delete_secret(self, name: str, *, namespace: str | None = None) -> None:
+        path = self._path(f"/secrets/{quoted(name)}", namespace)
+        self._perform(self._core.send(Request("DELETE", path)))
+
+    def rotate_secrets_key(self) -> KeyRotation:
+        """Encrypt all secrets with another key."""
+        return self._fetch(json_request("POST", "/secrets-key/rotate"), KeyRotation)
+
+    def tenants(self) -> list[TenantView]:
+        return list(self._pages("/tenants", TenantPage, None))
+
+    def tenant(self, name: str) -> TenantView:
+        """What a tenant owns, its quotas and their use."""
+        return self._fetch(Request("GET", f"/tenants/{quoted(name)}"), TenantView)
+
+    def create_tenant(
+        self,
+        name: str,
+        *,
+        namespaces: Sequence[str] | None = None,
+        queues: Sequence[str] | None = None,
+        quotas: Mapping[str, object] | None = None,
+    ) -> TenantView:
+        """Create a tenant. It owns a namespace and a queue of its own name, and those that you name."""
+        body = drop_none(name=name, namespaces=_listed(namespaces), queues=_listed(queues), quotas=quotas)
+        return self._fetch(json_request("POST", "/tenants", body), TenantView)
+
+    def update_tenant(
+        self,
+        name: str,
+        *,
+        namespaces: Sequence[str] | None = None,
+        queues: Sequence[str] | None = None,
+        quotas: Mapping[str, object] | None = None,
+    ) -> TenantView:
+        """Change what a tenant owns, or these of its quotas; None removes a quota."""
+        body = drop_none(namespaces=_listed(namespaces), queues=_listed(queues), quotas=quotas)
+        return self._fetch(json_request("PATCH", f"/tenants/{quoted(name)}", body), TenantView)
+
+    def delete_tenant(self, name: str) -> None:
+        self._perform(self._core.send(Request("DELETE", f"/tenants/{quoted(name)}")))
 
     def queues(self) -> list[QueueView]:
         page = self._fetch(Request("GET", "/queues"), QueuePage)
@@ -508,12 +643,13 @@ class Client:
         namespace: str | None = None,
         job: str | None = None,
         limit: int | None = None,
+        newest_first: bool = False,
     ) -> Iterator[EventView]:
-        """Past events, oldest first; with `follow`, new ones without end. Of all namespaces, unless you name one or a
-        job."""
+        """Past events, oldest first unless you say otherwise; with `follow`, new ones without end. Of all namespaces,
+        unless you name one or a job."""
         if follow:
             return self._transport.stream(follow_events(self._core, namespace, job, after))
-        return self._pages(events_path(self._core, namespace, job), EventPage, limit, after=after)
+        return self._pages(events_path(self._core, namespace, job, newest_first), EventPage, limit, after=after)
 
     def cluster(self) -> ClusterInfo:
         return self._fetch(Request("GET", "/cluster"), ClusterInfo)
@@ -545,3 +681,7 @@ class Client:
 
     def _object_path(self, kind: str, name: str, namespace: str | None) -> str:
         return object_path(kind, name, namespace or self._core.namespace)
+
+
+def _listed(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else list(names)

@@ -23,6 +23,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 class Context:
     url: str
     token: str = field(default="", repr=False)
+    ca_file: str = ""  # whom to trust; empty: the authorities of the system
 
 
 @dataclass(slots=True)
@@ -43,7 +44,7 @@ class Contexts:
         """All or nothing: another process that reads sees the old file or the new one."""
         document = {
             "current": self.current,
-            "contexts": {name: {"url": each.url, "token": each.token} for name, each in self.by_name.items()},
+            "contexts": {name: _document(each) for name, each in self.by_name.items()},
         }
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fd, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=".contexts-")  # with mode 0600
@@ -55,6 +56,11 @@ class Contexts:
         except BaseException:
             Path(temporary).unlink()
             raise
+
+
+def _document(context: Context) -> dict[str, str]:
+    trusted = {"ca_file": context.ca_file} if context.ca_file else {}
+    return {"url": context.url, "token": context.token, **trusted}
 
 
 def load_contexts(environment: Mapping[str, str] = os.environ) -> Contexts:
@@ -73,7 +79,10 @@ def load_contexts(environment: Mapping[str, str] = os.environ) -> Contexts:
         raise Invalid([Problem(str(path), f"contains tokens, but others may read it (mode {mode:o})", fix=fix)])
     try:
         document = json.loads(data)
-        by_name = {str(name): Context(each["url"], each["token"]) for name, each in document["contexts"].items()}
+        by_name = {
+            str(name): Context(each["url"], each["token"], each.get("ca_file", ""))
+            for name, each in document["contexts"].items()
+        }
         return Contexts(path, str(document["current"]), by_name)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Invalid([Problem(str(path), "is damaged", fix="delete it, and add the contexts again")]) from error

@@ -30,6 +30,7 @@ class Endpoint:
     tls: bool = False
     prefix: str = ""
     local: bool = False
+    ca_file: str = ""  # whom to trust; empty: the authorities of the system
 
     @property
     def url(self) -> str:
@@ -59,17 +60,25 @@ class Finder:
                 self.position += 1
 
 
-def finder(url: str | Sequence[str] | None, token: str | None, environment: Mapping[str, str] = os.environ) -> Finder:
+def finder(
+    url: str | Sequence[str] | None,
+    token: str | None,
+    environment: Mapping[str, str] = os.environ,
+    ca_file: str | os.PathLike[str] | None = None,
+) -> Finder:
     """How to find the endpoints. The first of these counts: an address given here, SHUNTER_URL, SHUNTER_CONTEXT,
     SHUNTER_HOME, the current context, the default home. A home is read again for each connection. Raises Invalid."""
+    trusted = os.fspath(ca_file) if ca_file else environment.get("SHUNTER_CA_FILE") or ""
     home = home_folder(environment)
     url = url or environment.get("SHUNTER_URL")
     token = token or environment.get("SHUNTER_TOKEN")
     if not url and (context := _find_context(environment)) is not None:
-        url, token = context.url, token or context.token
+        url, token, trusted = context.url, token or context.token, trusted or context.ca_file
     if not url:
-        return Finder(lambda _: local_endpoint(home, token))
-    fixed = [parse_url(each, token or "") for each in split_urls(url)]
+        return Finder(lambda _: local_endpoint(home, token, trusted))
+    fixed = [replace(parse_url(each, token or ""), ca_file=trusted) for each in split_urls(url)]
+    if not trusted:
+        fixed = [replace(each, ca_file=_local_ca(home)) if each.host in LOOPBACK else each for each in fixed]
     if token is None:  # the token of this machine is nobody else's business
         fixed = [replace(each, token=_local_token(home)) if each.host in LOOPBACK else each for each in fixed]
     return Finder(fixed.__getitem__, len(fixed))
@@ -101,16 +110,17 @@ def home_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return (Path(state) if state else Path.home() / ".local" / "state") / "shunter"
 
 
-def local_endpoint(home: Path, token: str | None = None) -> Endpoint:
+def local_endpoint(home: Path, token: str | None = None, ca_file: str = "") -> Endpoint:
     """The cluster that runs in this home. Raises NotReachable when none does."""
     try:
         description = json.loads((home / "cluster.json").read_text())
-        url = description["url"]
+        url, own_ca = description["url"], description.get("ca")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NotReachable(NO_CLUSTER) from error
     if not isinstance(url, str):
         raise NotReachable(NO_CLUSTER)
-    return replace(parse_url(url, token if token is not None else _local_token(home)), local=True)
+    endpoint = parse_url(url, token if token is not None else _local_token(home))
+    return replace(endpoint, local=True, ca_file=ca_file or (own_ca if isinstance(own_ca, str) else ""))
 
 
 def parse_url(url: str, token: str) -> Endpoint:
@@ -128,6 +138,12 @@ def parse_url(url: str, token: str) -> Endpoint:
     tls = parts.scheme == "https"
     prefix = parts.path.rstrip("/").removesuffix("/api/v1")
     return Endpoint(parts.hostname, port or (443 if tls else 80), token, tls, prefix)
+
+
+def _local_ca(home: Path) -> str:
+    """The authorities of this machine's own cluster, if it has any."""
+    path = home / "ca" / "ca.crt"
+    return str(path) if path.is_file() else ""
 
 
 def _local_token(home: Path) -> str:

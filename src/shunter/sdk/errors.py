@@ -43,6 +43,12 @@ __all__ = [
 ]
 
 
+class NotTrusted(Rejected):
+    """Somebody answers who cannot prove to be the cluster."""
+
+    title = "not trusted"
+
+
 class NotReachable(Unavailable):
     """No cluster answers where this client looks; the text says how to start one or where it looked."""
 

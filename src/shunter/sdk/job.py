@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from shunter.model.rest.job_views import AttemptPage, AttemptView, FollowLine, JobView, TaskPage, TaskView
 from shunter.model.rest.metric_views import MetricsView
-from shunter.model.rest.plan_views import WhyView
+from shunter.model.rest.monitor.views import JobManifest, TaskMap, Timeline
+from shunter.model.rest.plan_views import SuggestionView, WhyView
 from shunter.sdk.calls.follow import Ended, LogSelector, Progress, follow_job, follow_log, read_log
 from shunter.sdk.calls.requests import Query, TaskKey, Time, job_path, json_request, task_fields, window_query
 from shunter.sdk.calls.texts import TextLines, last_lines, task_key
@@ -185,6 +186,31 @@ class Job:
         names end in ~PIECE."""
         path = self._path("/tasks", [*(("state", state) for state in states), ("all", all or None)])
         return self._client._pages(path, TaskPage, limit, page_max=TASK_PAGE_MAX)
+
+    def apply_suggestion(self, suggestion: SuggestionView) -> Job:
+        """Make a change that `why` has suggested. A batch job that has not started is replaced by a new run, which is
+        the answer."""
+        body = {"field": suggestion.field, "before": suggestion.before, "after": suggestion.after}
+        view = self._client._fetch(json_request("POST", self._path("/suggestions"), body), JobView)
+        return Job(self._client, view)
+
+    def manifest(self, version: int | None = None) -> JobManifest:
+        """The manifest of the job; of a service also of an earlier version."""
+        request = Request("GET", self._path("/manifest", [("version", version)]))
+        return self._client._fetch(request, JobManifest)
+
+    def task_map(
+        self, *, cells: int | None = None, group: str | None = None, first: int | None = None, last: int | None = None
+    ) -> TaskMap:
+        """The states of very many tasks, counted in cells of neighbours."""
+        query = [("cells", cells), ("group", group), ("first", first), ("last", last)]
+        return self._client._fetch(Request("GET", self._path("/task-map", query)), TaskMap)
+
+    def timeline(self, *, steps: int | None = None, limit: int | None = None) -> Timeline:
+        """How many attempts ran over time, and up to `limit` of them: what failed first, then the longest."""
+        return self._client._fetch(
+            Request("GET", self._path("/timeline", [("steps", steps), ("limit", limit)])), Timeline
+        )
 
     def task(self, index: TaskKey) -> TaskView:
         return self._client._fetch(Request("GET", self._path(task=index)), TaskView)

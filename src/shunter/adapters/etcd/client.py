@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 
 import grpc
 import grpc.aio
 
-from shunter.adapters.etcd.errors import EtcdUnavailable, NoAuthentication, TokenExpired, translate
+from shunter.adapters.etcd.errors import EtcdSilent, EtcdUnavailable, NoAuthentication, TokenExpired, translate
 from shunter.adapters.etcd.methods import AUTHENTICATE, Method, Request, Response
 from shunter.adapters.etcd.settings import EtcdSettings, TlsFiles
 from shunter.log import Log
@@ -20,6 +21,7 @@ from shunter.proto.etcd import etcd_pb2 as pb
 
 ATTEMPT_MIN_S, ATTEMPT_MAX_S = 0.5, 2.0  # how long one member may take to answer: a quarter of the TTL within these
 MESSAGE_BYTES_MAX = 32 * 2**20  # far more than the records of all managers
+SILENCE_S = 1.0  # for which a member that did not answer is not asked, as long as others answer, if only to refuse
 RETRY_FIRST_S, RETRY_FACTOR, RETRY_MAX_S = 0.05, 2.0, 1.0
 
 _OPTIONS: list[tuple[str, int]] = [
@@ -60,6 +62,7 @@ class EtcdClient:
         self._needs_token = bool(settings.user)
         self._authenticating = asyncio.Lock()
         self._failed: set[str] = set()  # addresses whose last call failed
+        self._silent_until: dict[str, float] = {}  # addresses that did not answer
 
     async def close(self) -> None:
         await asyncio.gather(*(endpoint.channel.close(None) for endpoint in self._endpoints))
@@ -67,7 +70,7 @@ class EtcdClient:
     @property
     def endpoint(self) -> Endpoint:
         """The member that is asked first: the last one that answered, as far as is known."""
-        return self._endpoints[0]
+        return self._candidates()[0]
 
     @property
     def is_reachable(self) -> bool:
@@ -76,6 +79,8 @@ class EtcdClient:
 
     def avoid(self, endpoint: Endpoint, reason: object) -> None:
         """Ask this member last from now on."""
+        if isinstance(reason, EtcdSilent):
+            self._silent_until[endpoint.address] = time.monotonic() + SILENCE_S
         if endpoint is self._endpoints[0]:
             self._endpoints.append(self._endpoints.pop(0))
         if endpoint.address not in self._failed:
@@ -83,15 +88,24 @@ class EtcdClient:
             log.warning("etcd.member_failed", address=endpoint.address, reason=reason)
 
     async def call(self, method: Method[Request, Response], request: Request) -> Response:
-        """Ask each member at most once, the best one first. Raises EtcdUnavailable if none answers."""
+        """Ask each member at most once, the best one first. Raises EtcdUnavailable if none answers.
+
+        A member that hangs costs a time-out once in a while, not in every call: when it led, the others refuse until
+        they have elected a leader, and a lease must be renewed soon after that."""
         reason = None
-        for endpoint in list(self._endpoints):
+        for endpoint in self._candidates():
             try:
                 return await self.call_at(endpoint, method, request)
             except EtcdUnavailable as error:
                 self.avoid(endpoint, error)
                 reason = error
         raise EtcdUnavailable(f"no member of etcd answered: {reason}") from reason
+
+    def _candidates(self) -> list[Endpoint]:
+        """Not those that were silent just now, unless all were."""
+        now = time.monotonic()
+        answering = [each for each in self._endpoints if self._silent_until.get(each.address, 0.0) <= now]
+        return answering or list(self._endpoints)
 
     async def call_at(self, endpoint: Endpoint, method: Method[Request, Response], request: Request) -> Response:
         """Ask this member. With an old token, once more with a new one."""
@@ -100,6 +114,7 @@ class EtcdClient:
             response = await self._call_with(token, endpoint, method, request)
         except TokenExpired:
             response = await self._call_again(token, endpoint, method, request)
+        self._silent_until.pop(endpoint.address, None)
         if endpoint.address in self._failed:
             self._failed.discard(endpoint.address)
             log.info("etcd.member_answers", address=endpoint.address)

@@ -16,6 +16,10 @@ class EtcdUnavailable(Unavailable):
     title = "etcd unavailable"
 
 
+class EtcdSilent(EtcdUnavailable):
+    """A member took a call and did not answer it in time."""
+
+
 class LeaseNotFound(Exception):
     """The lease has expired or was revoked."""
 
@@ -44,4 +48,5 @@ def translate(error: grpc.aio.AioRpcError, endpoint: str) -> Exception:
             return Unauthorized(f"etcd at {endpoint}: {details}")
         case grpc.StatusCode.INVALID_ARGUMENT if "authentication failed" in details:
             return Unauthorized(f"etcd at {endpoint}: {details}")
-    return EtcdUnavailable(f"etcd at {endpoint}: {error.code().name.lower()}: {details}")
+    kind = EtcdSilent if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED else EtcdUnavailable
+    return kind(f"etcd at {endpoint}: {error.code().name.lower()}: {details}")

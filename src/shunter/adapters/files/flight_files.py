@@ -76,6 +76,17 @@ class FlightFiles:
     def list_segments(self) -> list[FlightSegment]:
         return [found for path in self.segments() if (found := _describe(path)) is not None]
 
+    def segment_names(self) -> list[str]:
+        return [path.stem for path in self.segments()]
+
+    def read_segment(self, name: str) -> Iterator[bytes]:
+        path = next((path for path in self.segments() if path.stem == name), None)
+        if path is not None:
+            try:
+                yield from read_frames(path)
+            except (FileNotFoundError, Invalid):  # it was deleted meanwhile, or is empty yet
+                return
+
     def export(self) -> Iterator[bytes]:
         yield from write_frames(frame for path in self.segments() for frame in read_frames(path))
 

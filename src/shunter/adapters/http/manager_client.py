@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -29,10 +30,11 @@ DESCRIBE_PATH = "/api/v1/managers/self"
 
 
 class HttpManagerClient:
-    """`token` returns the cluster's, which all managers share; it is used for the client's own questions only."""
+    """`token` returns the cluster's, which all managers share; it is used for the client's own questions only.
+    `tls` returns whom to trust now; None: the managers speak HTTP."""
 
-    def __init__(self, token: Callable[[], str]) -> None:
-        self._token = token
+    def __init__(self, token: Callable[[], str], tls: Callable[[], ssl.SSLContext] | None = None) -> None:
+        self._token, self._tls = token, tls
         self._session: aiohttp.ClientSession | None = None
         self._decoder = msgspec.json.Decoder(ManagerView)
 
@@ -47,7 +49,12 @@ class HttpManagerClient:
         target = URL(url + request.target, encoded=True)
         try:
             response = await self._opened().request(
-                request.method, target, headers=headers, data=request.body, allow_redirects=False
+                request.method,
+                target,
+                headers=headers,
+                data=request.body,
+                allow_redirects=False,
+                ssl=self._context(),
             )
         except (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError) as error:
             raise NotLeader(
@@ -81,13 +88,16 @@ class HttpManagerClient:
         try:
             async with (
                 asyncio.timeout(max_s),
-                self._opened().request(method, url, headers=headers, data=body) as response,
+                self._opened().request(method, url, headers=headers, data=body, ssl=self._context()) as response,
             ):
                 if response.status >= 300:
                     raise Unavailable(f"{url} answered {response.status}")
                 return await _read_answer(url, response)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise Unavailable(f"{url} did not answer ({_cause(error)})") from None
+
+    def _context(self) -> ssl.SSLContext | bool:
+        return True if self._tls is None else self._tls()
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

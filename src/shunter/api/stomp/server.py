@@ -19,9 +19,12 @@ from shunter.api.stomp.hub import Hub
 from shunter.api.stomp.outbox import Outbox, OutboxLimits
 from shunter.api.stomp.session import Close, Session, Step, Subscribe, Subscription, TokenCheck, Unsubscribe, Write
 from shunter.log import Log
+from shunter.model.errors import ShunterError
 
 ENDPOINT = "/scheduler"
 SUBPROTOCOLS = ("v12.stomp", "v11.stomp", "v10.stomp")
+CHECK_EVERY_S = 1.0  # whether clients are still permitted
+REVOKED = "its token is no longer valid: it was revoked or reset, or has expired"
 HEARTBEAT_TOLERANCE = 2.0  # heart-beats may be late this many times
 NORMAL, PROTOCOL_ERROR, TRY_LATER = 1000, 1002, 1013
 log = Log(__name__)
@@ -43,7 +46,14 @@ class StompServer:
         self._last_connection_id = 0
 
     async def serve(
-        self, scope: Scope, receive: Receive, send: Send, is_valid_token: TokenCheck, *, is_authenticated: bool
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        is_valid_token: TokenCheck,
+        *,
+        is_authenticated: bool,
+        credential: str = "",
     ) -> None:
         """One WebSocket, from its handshake to its end. The path is one that `find_framing` knows."""
         await receive()  # websocket.connect
@@ -58,7 +68,7 @@ class StompServer:
             try:
                 wanted = [each for each in SUBPROTOCOLS if each in scope.get("subprotocols", ())]
                 await send({"type": "websocket.accept", "subprotocol": wanted[0] if wanted else None})
-                session = Session(is_valid_token, is_authenticated=is_authenticated)
+                session = Session(is_valid_token, is_authenticated=is_authenticated, credential=credential)
                 abort: Callable[[], None] | None = scope.get("extensions", {}).get(ABORT, {}).get("abort")
                 is_framed = bool(find_framing(scope["path"]))
                 connection = _Connection(connection_id, session, self._hub, self._settings, is_framed)
@@ -102,6 +112,7 @@ class _Connection:
         self._abort = abort
         writer = self._loop.create_task(self._write(send))
         heartbeats = self._loop.create_task(self._run_heartbeats(send))
+        permission = self._loop.create_task(self._check_permission())
         reader = self._loop.create_task(self._read(receive))
         try:
             await asyncio.wait((reader, writer), return_when=asyncio.FIRST_COMPLETED)
@@ -114,9 +125,10 @@ class _Connection:
                 self._hub.unsubscribe(self._number, subscription)
             if self._disconnect_timer is not None:
                 self._disconnect_timer.cancel()
-            for task in (reader, writer, heartbeats):
+            tasks = reader, writer, heartbeats, permission
+            for task in tasks:
                 task.cancel()
-            ended = await asyncio.gather(reader, writer, heartbeats, return_exceptions=True)
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
             for error in ended:
                 if isinstance(error, Exception) and type(error).__name__ != "ClientDisconnected":
                     log.warning("stomp.failed", error=repr(error))
@@ -217,6 +229,16 @@ class _Connection:
                 last_frame_at = now
                 await send({"type": "websocket.send", "text": sockjs.HEARTBEAT})
             await asyncio.sleep(check_interval_s)
+
+    async def _check_permission(self) -> None:
+        while not self._session.is_closed:
+            await asyncio.sleep(CHECK_EVERY_S)
+            try:
+                is_permitted = self._session.is_permitted
+            except ShunterError:
+                continue  # nobody knows just now: the next check will tell
+            if not is_permitted:
+                self._end("unauthorized", REVOKED)
 
     def _end(self, message: str, detail: str) -> None:
         """Tell why, and stop reading; a peer that does not take it is cut off."""

@@ -63,13 +63,14 @@ class _ProtocolError(Exception):
 
 
 class Session:
-    def __init__(self, is_valid_token: TokenCheck, *, is_authenticated: bool) -> None:
-        """`is_authenticated`: the listener asks for no token, or the WebSocket's own request has brought one."""
+    def __init__(self, is_valid_token: TokenCheck, *, is_authenticated: bool, credential: str = "") -> None:
+        """`is_authenticated`: the listener asks for no token, or the WebSocket's own request has brought one, which is
+        the `credential`."""
         self.is_connected = False
         self.is_closed = False
         self.send_interval_ms = 0  # how often we must be heard of; 0: not at all
         self.receive_interval_ms = 0  # how often the client promises to be heard of
-        self._is_valid_token, self._is_let_in = is_valid_token, is_authenticated
+        self._is_valid_token, self._is_let_in, self._credential = is_valid_token, is_authenticated, credential
         self._decoder = Decoder()
         self._subscriptions: dict[str, Subscription] = {}
 
@@ -93,6 +94,11 @@ class Session:
         except _ProtocolError as refusal:
             steps += self._refuse(refusal, frame)
         return steps
+
+    @property
+    def is_permitted(self) -> bool:
+        """Whether what let the client in is still valid: its key may be revoked or expire meanwhile."""
+        return not (self.is_connected and self._credential) or self._is_valid_token(self._credential)
 
     def refuse(self, message: str, detail: str) -> list[Step]:
         """End it for a reason that is not in a frame."""
@@ -133,7 +139,9 @@ class Session:
         if not common:
             known = ",".join(VERSIONS)
             raise _ProtocolError("unsupported version", f"supported versions are {known}", version=known)
-        if not self._is_let_in and not self._is_valid_token(_token(frame)):
+        if not self._is_let_in:
+            self._credential = _token(frame)
+        if not self._is_let_in and not self._is_valid_token(self._credential):
             raise _ProtocolError(
                 "unauthorized", "send the token of the cluster as passcode, or as `Authorization: Bearer TOKEN`"
             )

@@ -61,9 +61,12 @@ def checked_external_address(options: UpOptions) -> tuple[str, int] | None:
 
 
 def secure_address(listen: str, option: str, options: UpOptions) -> tuple[str, int]:
-    """Raises Invalid for an address that other machines can reach, unless that is allowed."""
+    """Raises Invalid for an address that other machines can reach, unless it has TLS or that is allowed."""
     host, port = parse_address(listen, option)
-    if not is_loopback(host) and not options.insecure:
-        fix = "listen on 127.0.0.1 behind a TLS proxy, or allow it: --insecure, or insecure = true in config.toml"
+    if not is_loopback(host) and not options.insecure and not options.has_tls:
+        fix = (
+            "encrypt it: --tls, or enabled = true in [tls] of config.toml; or allow it: --insecure, or insecure = true"
+            " in config.toml"
+        )
         raise Invalid([Problem(option, "would give other machines access without TLS", listen, fix)])
     return host, port

@@ -5,27 +5,39 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER, ApiSettings, build_app
+import shunter
+from shunter.api.browser.ui_files import UiFiles
+from shunter.api.browser.ui_pages import UiPages
+from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER, ApiSettings, App, build_app
 from shunter.api.http.connection_limits import ConnectionLimits
 from shunter.api.http.request_limits import RequestLimiter
 from shunter.api.http.server import HttpServer, serve
 from shunter.app.listeners.addresses import checked_address, checked_external_address, secure_address
 from shunter.app.options import UpOptions, format_address
+from shunter.app.tls.tls_files import TlsFiles
 from shunter.gateway.gateway import LocalGateway
+from shunter.model.metrics.response_counter import ResponseCounter
 from shunter.ports.managers import ManagerClient
 from shunter.ports.schedulers import SchedulerService
 
 if TYPE_CHECKING:
     from shunter.adapters.grpc.scheduler_server import SchedulerServer
 
+_PACKAGE = Path(shunter.__file__).parent
+UI_FOLDERS = (_PACKAGE / "ui_dist", _PACKAGE.parents[1] / "web" / "dist")  # in a wheel, in a checkout
+
 
 class Listeners:
     """`find_scheduler_leader` says where external schedulers are served by gRPC: None for here, empty if nobody leads.
     Raises Invalid for addresses that are not allowed."""
 
-    def __init__(self, options: UpOptions, find_scheduler_leader: Callable[[], str | None]) -> None:
+    def __init__(
+        self, options: UpOptions, find_scheduler_leader: Callable[[], str | None], tls: TlsFiles | None = None
+    ) -> None:
+        self._tls = tls
         self._options, self._find_scheduler_leader = options, find_scheduler_leader
         self._address = checked_address(options)
         self._external_address = checked_external_address(options)
@@ -41,19 +53,24 @@ class Listeners:
         gateway: LocalGateway,
         client: ManagerClient | None,
         limiter: RequestLimiter | None,
+        responses: ResponseCounter,
         *,
         serves_clients: bool,
     ) -> None:
         options = self._options
         api = ApiSettings(absent_is_304=options.external_absent_304, serves_clients=serves_clients)
-        app = build_app(gateway, api, client=client, limiter=limiter)
+        ui = UiPages(UiFiles(UI_FOLDERS))
+        app = build_app(gateway, api, client=client, limiter=limiter, ui=ui, responses=responses)
         connections = ConnectionLimits()
-        self._server = await serve(app, *self._address, connections)
+        context = None if self._tls is None else self._tls.server_context()
+        self._server = await serve(app, *self._address, connections, context)
         if self._external_address is not None:
             listener = OPEN_EXTERNAL_LISTENER if options.external_open else EXTERNAL_LISTENER
-            external_app = build_app(gateway, api, listener, shared_with=app, client=client, limiter=limiter)
-            self._external = await serve(external_app, *self._external_address, connections)
-        await self._start_scheduler_server(gateway)
+            external_app = build_app(
+                gateway, api, listener, shared_with=app, client=client, limiter=limiter, responses=responses
+            )
+            self._external = await serve(external_app, *self._external_address, connections, context)
+        await self._start_grpc_server(gateway, app, limiter, has_peers=client is not None)
 
     async def stop(self) -> None:
         if self._schedulers is not None:
@@ -67,22 +84,39 @@ class Listeners:
         return _address(self._server)
 
     @property
+    def scheme(self) -> str:
+        return "http" if self._tls is None else "https"
+
+    @property
     def external_url(self) -> str:
         """The URL of the listener for external schedulers; empty if there is none."""
-        return "" if self._external is None else f"http://{_address(self._external)}"
+        return "" if self._external is None else f"{self.scheme}://{_address(self._external)}"
 
-    async def _start_scheduler_server(self, gateway: LocalGateway) -> None:
-        """Start the gRPC server for schedulers on request: gRPC is not loaded otherwise."""
+    async def _start_grpc_server(
+        self, gateway: LocalGateway, app: App, limiter: RequestLimiter | None, *, has_peers: bool
+    ) -> None:
+        """Start the gRPC server for schedulers and clients on request: gRPC is not loaded otherwise."""
         if self._grpc_address is None:
             return
         from shunter.adapters.grpc.scheduler_server import SchedulerServer
+        from shunter.api.grpc.services import ANSWERED_HERE, ClientServices
 
         def service_for(token: str) -> SchedulerService | None:
             caller = gateway.authenticate(token)
             return None if caller is None else gateway.for_caller(caller, "connectScheduler").schedulers
 
         host, port = self._grpc_address
-        self._schedulers = SchedulerServer(service_for, host, port, leader=self._find_scheduler_leader)
+        services = ClientServices(gateway, app.shared, limiter, has_peers=has_peers)
+        self._schedulers = SchedulerServer(
+            service_for,
+            host,
+            port,
+            leader=self._find_scheduler_leader,
+            tls=None if self._tls is None else self._tls.for_clients,
+            leader_tls=None if self._tls is None else self._tls.as_manager,
+            add_services=services.add_to,
+            answered_here=ANSWERED_HERE,
+        )
         self.schedulers_address = format_address(host, await self._schedulers.start())
 
 

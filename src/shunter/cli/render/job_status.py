@@ -6,6 +6,8 @@ from shunter.cli.render.tables import elapsed_s, format_counts
 from shunter.model.resources import format_duration
 from shunter.model.rest.job_views import JobView
 
+LIVE = ("assigned", "running", "stopping")
+WAITING = ("waiting", "queued")
 TROUBLES = (
     "crashing",
     "degraded",
@@ -23,9 +25,20 @@ def describe_end(view: JobView) -> str:
 
 
 def visible_state(view: JobView) -> str:
-    """The state of a job; of a running one whose tasks are in trouble, the trouble."""
+    """The state of a job; of a running one whose tasks are in trouble, the trouble; `pending` if none of its tasks
+    runs and some wait to start again."""
     update = view.update
-    return update.status if update is not None and view.state == "running" and is_in_trouble(view) else view.state
+    if view.state != "running":
+        return view.state
+    if update is None:
+        return "pending" if waits_again(view) else view.state
+    return update.status if is_in_trouble(view) else view.state
+
+
+def waits_again(view: JobView) -> bool:
+    """Whether a batch job has started, and now all of its unfinished tasks wait: for a back-off, a node or room."""
+    is_started = view.update is None and view.state == "running"
+    return is_started and not any(map(view.counts.get, LIVE)) and any(map(view.counts.get, WAITING))
 
 
 def is_in_trouble(view: JobView) -> bool:

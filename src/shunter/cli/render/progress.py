@@ -16,6 +16,7 @@ from shunter.model.resources import format_duration
 from shunter.model.rest.job_views import FollowLine, JobView
 
 LINE_EVERY_S = 5.0
+COUNTS_WIDTH_MIN = 80  # of the terminal: a narrower one has no room for the counts by state next to the bar
 ENDS = tuple(state.wire_name for state in sorted(TASK.terminal_states))
 
 
@@ -77,15 +78,17 @@ def _bar(count: int, title: str) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
+    from rich.table import Column
 
+    console, whole = Console(stderr=True), Column(no_wrap=True)  # only the bar shrinks
     bar = Bar(
         *([TextColumn(title.rstrip(), markup=False)] if title else []),
         BarColumn(),
-        MofNCompleteColumn(),
+        MofNCompleteColumn(table_column=whole.copy()),
         TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[counts]}"),
-        console=Console(stderr=True),
+        TimeElapsedColumn(table_column=whole.copy()),
+        *([TextColumn("{task.fields[counts]}")] if console.width >= COUNTS_WIDTH_MIN else []),
+        console=console,
         transient=True,
     )
     bar.add_task("", total=count, rate="", counts="")

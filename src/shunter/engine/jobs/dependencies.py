@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from shunter.engine import changes as c
 from shunter.engine.jobs.stop import on_stop
 from shunter.engine.round import Round
-from shunter.engine.state.records import Job, TaskSet, ranges_of
+from shunter.engine.state.records import Job, TaskSet, ranges_where
 from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, Problem
 from shunter.model.graph import find_cycle, format_cycle
@@ -126,7 +124,7 @@ def unblock_if_ready(round: Round, job: Job) -> None:
 def transition_waiting(round: Round, task_set: TaskSet, event: TaskEvent, reason: str) -> None:
     """Move the tasks that are still waiting; single ones may have been stopped."""
     states = round.state.table.state[task_set.base : task_set.base + task_set.count]
-    for first, last in list(ranges_of(np.flatnonzero(states == _WAITING))):
+    for first, last in ranges_where(states == _WAITING):
         round.transition(task_set, first, last, event, reason)
 
 

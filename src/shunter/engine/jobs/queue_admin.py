@@ -4,17 +4,16 @@ gateway."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round
-from shunter.engine.state.records import ranges_of
+from shunter.engine.state.records import ranges_where
 from shunter.engine.state.registries.queues import UNLIMITED, Queue
 from shunter.engine.state.state import State
 from shunter.model.errors import Busy, Conflict, NotFound
+from shunter.model.identity.quotas import QUEUED
 from shunter.model.job.spec import DEFAULT_OPTIONS, QUEUE_DEFAULT, JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.ports.admin import QueueChange
@@ -62,11 +61,31 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
             if not task_set.counts[_QUEUED]:
                 continue
             states = round.state.table.state[task_set.base : task_set.base + task_set.count]
-            for first, last in list(ranges_of(np.flatnonzero(states == _QUEUED))):
+            for first, last in ranges_where(states == _QUEUED):
                 round.transition(task_set, first, last, TaskEvent.CANCELLED, f"queue {name} purged by {user}")
                 purged += last - first + 1
             round.dirty.maybe_finished[job.id] = None
     return purged
+
+
+def check_tenant_quotas(round: Round, specs: Sequence[JobSpec]) -> None:
+    """Refuse the whole submit if a tenant would have more tasks waiting than its quota."""
+    state, added = round.state, Counter[str]()
+    for spec in specs:
+        owner = state.tenants.owner_of(spec.namespace)
+        if owner and not spec.is_template:
+            added[owner] += spec.count
+    for name, count in added.items():
+        tenant = state.tenants.tenants[name]
+        limit = tenant.quotas.get(QUEUED)
+        if limit is None:
+            continue
+        if count > limit:
+            fix = "submit fewer tasks, or ask an administrator of the cluster to raise it"
+            raise Conflict(f"tenant '{name}' has a quota of {limit} queued tasks, but the submit has {count}; {fix}")
+        queued = sum(state.pending_tasks[namespace] for namespace in tenant.namespaces)
+        if queued + count > limit:
+            raise Busy(f"tenant '{name}' has {queued} of {limit} queued tasks, and the submit has {count}", 5.0)
 
 
 def check_queue_limits(round: Round, specs: Sequence[JobSpec]) -> None:
@@ -87,8 +106,9 @@ def check_queue_limits(round: Round, specs: Sequence[JobSpec]) -> None:
             raise Busy(f"queue '{name}' is full: {queued} of {limit} tasks are queued{wanted}", 5.0)
 
 
-def queue_load(state: State, name: str) -> QueueLoad:
-    records = [record for record in state.classes.values() if record.key.queue == name]
+def queue_load(state: State, name: str, sees: Callable[[str], bool] = lambda _: True) -> QueueLoad:
+    """Of the tasks in namespaces that the caller sees."""
+    records = [record for record in state.classes.values() if record.key.queue == name and sees(record.key.namespace)]
     running = sum(lanes.outstanding for record in records for lanes in record.lanes.values())
     return QueueLoad(sum(record.queued for record in records), running)
 

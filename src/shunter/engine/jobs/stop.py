@@ -8,7 +8,7 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round
-from shunter.engine.state.records import Job, TaskSet, ranges_of
+from shunter.engine.state.records import Job, TaskSet, ranges_where
 from shunter.engine.state.state import State
 from shunter.engine.timers import TimerKind
 from shunter.model.errors import NotFound
@@ -52,8 +52,7 @@ def on_queue_timeout(round: Round, task_set: TaskSet) -> None:
     limit_ms = int(task_set.spec.queue_timeout_s * 1000)
     since_ms = np.where(table.ended_ms[rows] > 0, table.ended_ms[rows], task_set.job.submitted_ms)
     queued = (table.state[rows] == _QUEUED) & (not task_set.job.is_held)
-    expired = np.flatnonzero(queued & (since_ms + limit_ms <= round.now_ms))
-    for first, last in ranges_of(expired):
+    for first, last in ranges_where(queued & (since_ms + limit_ms <= round.now_ms)):
         reason = f"exceeded timeout.queue of {task_set.spec.queue_timeout_s:g} s"
         round.transition(task_set, first, last, TaskEvent.GAVE_UP, reason)
     round.dirty.maybe_finished[task_set.job.id] = None
@@ -90,20 +89,20 @@ def _mark_down(round: Round, job: Job, group: str, index: int) -> None:
 def stop_range(round: Round, task_set: TaskSet, first: int, last: int, now: bool, reason: str, signal: int = 0) -> None:
     table, base = round.state.table, task_set.base
     states = table.state[base + first : base + last + 1]
-    for start, end in ranges_of(np.flatnonzero(states == _QUEUED)):
+    for start, end in ranges_where(states == _QUEUED):
         round.transition(task_set, first + start, first + end, TaskEvent.CANCELLED, reason)
     states = table.state[base + first : base + last + 1]
-    for start, end in ranges_of(np.flatnonzero(states == _WAITING)):
+    for start, end in ranges_where(states == _WAITING):
         round.transition(task_set, first + start, first + end, TaskEvent.CANCELLED, reason)
     live = (states == _ASSIGNED) | (states == _RUNNING)
     for index in task_set.requeue_when_stopped or ():
         if first <= index <= last:
             live[index - first] = True
-    for start, end in ranges_of(np.flatnonzero(live)):
+    for start, end in ranges_where(live):
         round.transition(task_set, first + start, first + end, TaskEvent.CANCEL_ASKED, reason)
     grace_s = 0.0 if now else task_set.spec.task.stop_grace_s
     states = table.state[base + first : base + last + 1]
-    for start, end in ranges_of(np.flatnonzero(states == _STOPPING)):
+    for start, end in ranges_where(states == _STOPPING):
         send_stop_orders(round, task_set, first + start, first + end, grace_s, signal)
 
 

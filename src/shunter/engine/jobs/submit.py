@@ -13,9 +13,10 @@ from msgspec.structs import replace
 from shunter.engine import changes as c
 from shunter.engine.jobs.dependencies import resolve_run, settle_ended_dependencies, topological_order
 from shunter.engine.jobs.job_timers import set_job_timers
-from shunter.engine.jobs.queue_admin import check_queue_limits
+from shunter.engine.jobs.queue_admin import check_queue_limits, check_tenant_quotas
 from shunter.engine.jobs.stop import arm_queue_timeout
 from shunter.engine.round import Round
+from shunter.engine.secrets.secrets import check_references
 from shunter.engine.services.update import check_update_allowed, is_limited_to_node, on_update
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.templates import Template
@@ -60,6 +61,7 @@ def on_submit(
         return existing
     check_cluster_limits(round, specs)
     round.state.format.check(specs)  # before the first of them is recorded
+    check_references(round.state.secrets, specs)
     _check_generated_names(round, specs, generated)
     _check_names(round, specs)
     results = {position: _submit_one(round, specs[position], user) for position in topological_order(round, specs)}
@@ -183,6 +185,7 @@ def check_cluster_limits(round: Round, specs: list[JobSpec]) -> None:
             f"payloads of unfinished jobs use {state.payload_bytes:,} of {settings.payload_bytes_max:,} bytes", 5.0
         )
     check_queue_limits(round, specs)
+    check_tenant_quotas(round, specs)
 
 
 def _check_names(round: Round, specs: list[JobSpec]) -> None:

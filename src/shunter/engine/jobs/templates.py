@@ -141,5 +141,9 @@ def _record_firing(round: Round, template: Template, due_ms: int, job_id: int, r
 def _require_template(round: Round, namespace: str, name: str) -> Template:
     template = round.state.templates.get(namespace, name)
     if template is None:
-        raise NotFound(f"template '{name}' does not exist in namespace '{namespace}'; `shunter cron list` lists all")
+        raise no_template(namespace, name)
     return template
+
+
+def no_template(namespace: str, name: str) -> NotFound:
+    return NotFound(f"template '{name}' does not exist in namespace '{namespace}'; `shunter cron list` lists all")

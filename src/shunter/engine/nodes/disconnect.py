@@ -19,6 +19,7 @@ from shunter.model.job.spec import GroupSpec
 from shunter.model.lifecycles import NodeState, TaskState
 
 STOP_MARGIN_S = 10.0  # for a worker to notice that `stop_after` is over and to end processes that resist
+_WITH_KEEPER = frozenset(("process", "spark", "flink"))  # the runtimes whose tasks a keeper stops if its worker cannot
 _STOPPING = int(TaskState.STOPPING)
 
 
@@ -64,7 +65,7 @@ def replacement_due_ms(spec: GroupSpec, down_since_ms: int) -> int | None:
     """When a task of a down node runs elsewhere; None: only with proof that the old attempt has ended."""
     wait_s = spec.replace_after_s
     if spec.at_most_once:
-        if not spec.task.stop_after_s:
+        if not spec.task.stop_after_s or spec.task.runtime not in _WITH_KEEPER:
             return None
         wait_s = max(wait_s, spec.task.stop_after_s + spec.task.stop_grace_s + STOP_MARGIN_S)
     return down_since_ms + int(wait_s * 1000)

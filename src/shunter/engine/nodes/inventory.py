@@ -9,7 +9,15 @@ import numpy as np
 
 from shunter.engine.nodes.cordon import record_restart
 from shunter.engine.nodes.drain import restore_node
-from shunter.engine.nodes.reports import apply_health, apply_report, apply_started, current_indexes, mark_lost, requeue
+from shunter.engine.nodes.reports import (
+    apply_health,
+    apply_report,
+    apply_started,
+    current_indexes,
+    is_current_attempt,
+    mark_lost,
+    requeue,
+)
 from shunter.engine.round import Round
 from shunter.engine.state.records import NodeRecord, TaskSet, ranges_of
 from shunter.model.lifecycles import NodeState, TaskState
@@ -42,7 +50,13 @@ def _accept_held(round: Round, node: int, held: Held) -> list[int]:
     """The rows of the table whose attempts are the current ones. All other tasks of the range are stopped; where the
     worker has an older attempt, the current one is missing."""
     task_set = round.state.task_set(held.job, held.group)
-    indexes = current_indexes(round, task_set, node, held.first, held.last, held.attempt) if task_set else []
+    if task_set is None:
+        indexes = []
+    elif held.first == held.last:  # as nearly all are, of which a node may have thousands
+        bounds = held.first, held.last, held.attempt
+        indexes = [held.first] if is_current_attempt(round, task_set, node, *bounds) else []
+    else:
+        indexes = current_indexes(round, task_set, node, held.first, held.last, held.attempt)
     stale_from = held.first
     for index in [*indexes, held.last + 1]:
         if stale_from < index:
@@ -74,7 +88,8 @@ def _reconcile_missing(round: Round, record: NodeRecord, held: set[int]) -> None
         record_restart(round, record)
     for first_row, last_row in ranges_of(np.array(missing, np.int64)):
         for task_set, first, last, attempt in _uniform_ranges(round, first_row, last_row):
-            if is_same_process:
+            key = task_set.task_class.key
+            if is_same_process and not round.state.secrets.problem_of_class(key):
                 round.outbox.order(task_set, first, last, attempt, node)
             else:
                 requeue(round, task_set, node, first, last)

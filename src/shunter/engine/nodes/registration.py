@@ -8,6 +8,7 @@ from shunter.engine.nodes.drain import find_node, restore_node
 from shunter.engine.nodes.inventory import live_ranges
 from shunter.engine.round import Round
 from shunter.engine.state.records import NodeRecord
+from shunter.model import secrets
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.isolation import ATTRIBUTE
 from shunter.model.job.spec import PORT_PREFIX
@@ -73,6 +74,9 @@ def on_attribute(round: Round, name: str, attributes: dict[str, str | None]) -> 
     if ATTRIBUTE in attributes:
         fix = "leave it out; restart the worker with another --task-user to change it"
         raise Invalid([Problem(ATTRIBUTE, "is what the worker enforces, and cannot be set", fix=fix)])
+    if secrets.ATTRIBUTE in attributes:
+        fix = "leave it out; a worker of 0.3.0 or newer has it"
+        raise Invalid([Problem(secrets.ATTRIBUTE, "is what the worker can do, and cannot be set", fix=fix)])
     changed = {key: value or "" for key, value in attributes.items()}
     round.record(c.NodeAttributed(record.id, changed, round.now_ms, record.name))
     _disable_refill(round, record.id)

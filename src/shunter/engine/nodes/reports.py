@@ -5,6 +5,8 @@ A report is dropped if its attempt is not the current one: an older number, anot
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +26,7 @@ from shunter.model.protocol.worker_messages import (
     Ended,
     Health,
     Lost,
+    Order,
     Report,
     Returned,
     Started,
@@ -60,6 +63,8 @@ def apply_started(round: Round, node: int, started: Started) -> None:
         return
     log = started.segment << 32 | started.record
     index, ref = started.index, task_set.ref_of(started.index, started.index)
+    if started.attempt == 1:
+        round.measures.note_started(task_set.job.submitted_ms, [started.started_ms])
     change = c.TaskStarted(started.job, started.group, index, started.started_ms, log, ref, started.ports)
     round.record(change)
 
@@ -82,18 +87,27 @@ def _apply_ended(round: Round, node: int, ended: Ended) -> None:
     _adapt_depth(round, task_set, node, ended)
 
 
-def _apply_returned(round: Round, node: int, returned: Returned) -> None:
+def return_unsent(round: Round, orders: Iterable[tuple[int, Order]]) -> None:
+    """Queue tasks again whose orders were not sent to their nodes, because a secret is unreadable."""
+    for node, order in orders:
+        task_set = round.state.task_set(order.job, order.group)
+        reason = "" if task_set is None else round.state.secrets.problem_of_class(task_set.task_class.key)
+        returned = Returned(order.job, order.group, order.attempt, order.first, order.last)
+        _apply_returned(round, node, returned, reason)
+
+
+def _apply_returned(round: Round, node: int, returned: Returned, reason: str = "") -> None:
     task_set = round.state.task_set(returned.job, returned.group)
     if task_set is None:
         return
     round.outbox.withdraw(task_set, returned.first, returned.last, returned.attempt, node)
     if is_current_attempt(round, task_set, node, returned.first, returned.last, returned.attempt, _ASSIGNED):
-        _transition(round, task_set, node, returned.first, returned.last, TaskEvent.RETURNED)
+        _transition(round, task_set, node, returned.first, returned.last, TaskEvent.RETURNED, reason)
     else:
         for index in current_indexes(round, task_set, node, returned.first, returned.last, returned.attempt):
             state = round.state.table.state[task_set.base + index]
             if state == _ASSIGNED:
-                _transition(round, task_set, node, index, index, TaskEvent.RETURNED)
+                _transition(round, task_set, node, index, index, TaskEvent.RETURNED, reason)
             elif state == _STOPPING:
                 _transition(round, task_set, node, index, index, _stop_or_requeue(round, task_set, index))
     lanes = task_set.task_class.lanes.get(node)
@@ -233,6 +247,7 @@ def _record_finished(round: Round, task_set: TaskSet, first: int, last: int, end
     count = last - first + 1
     log = ended.segment << 32 | (ended.record + offset)
     started = ended.started_ms[offset : offset + count]
+    _measure_ended(round, task_set, first, last, ended, offset)
     change = c.TasksFinished(
         task_set.job.id, task_set.number, first, last, c.pack_times(started),
         c.pack_times(ended.ended_ms[offset : offset + count]), log, task_set.ref_of(first, last),
@@ -242,6 +257,19 @@ def _record_finished(round: Round, task_set: TaskSet, first: int, last: int, end
     record_success(round, node)
     round.record(change)
     round.dirty.maybe_finished[task_set.job.id] = None
+
+
+def _measure_ended(round: Round, task_set: TaskSet, first: int, last: int, ended: Ended, offset: int) -> None:
+    """A short task may end before its start is reported."""
+    count = last - first + 1
+    started = ended.started_ms[offset : offset + count]
+    round.measures.note_ended(started, ended.ended_ms[offset : offset + count])
+    if ended.attempt == 1:
+        states = round.state.table.state[task_set.base + first : task_set.base + last + 1].tobytes()
+        is_new = min(states) == max(states) == _ASSIGNED
+        unknown = started if is_new else list(compress(started, map(_ASSIGNED.__eq__, states)))
+        if unknown:
+            round.measures.note_started(task_set.job.submitted_ms, unknown)
 
 
 def _end_attempt(round: Round, task_set: TaskSet, index: int, ended: Ended, offset: int) -> None:
@@ -256,6 +284,7 @@ def _end_attempt(round: Round, task_set: TaskSet, index: int, ended: Ended, offs
     if event is TaskEvent.FINISHED and not has_failed:
         _record_finished(round, task_set, index, index, ended, offset)
         return
+    _measure_ended(round, task_set, index, index, ended, offset)
     reason = _end_reason(task_set, index, event, ended, exit_code)
     change = c.TaskEnded(
         job.id, task_set.number, index, event, exit_code, ended.started_ms[offset], ended.ended_ms[offset],
@@ -334,9 +363,11 @@ def _stop_or_requeue(round: Round, task_set: TaskSet, index: int) -> TaskEvent:
     return TaskEvent.REQUEUED
 
 
-def _transition(round: Round, task_set: TaskSet, node: int, first: int, last: int, event: TaskEvent) -> None:
+def _transition(
+    round: Round, task_set: TaskSet, node: int, first: int, last: int, event: TaskEvent, reason: str = ""
+) -> None:
     round.dirty.underfilled[task_set.task_class.id, node] = None
-    reason = task_set.job.reason if event is TaskEvent.STOPPED else ""
+    reason = task_set.job.reason if event is TaskEvent.STOPPED else reason
     round.transition(task_set, first, last, event, reason)
     if event is TaskEvent.STOPPED:
         round.dirty.maybe_finished[task_set.job.id] = None

@@ -19,10 +19,12 @@ from shunter.engine.round import Round
 from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.registries.flags import LOST
 from shunter.engine.state.state import State
-from shunter.model.job.spec import JobSpec
+from shunter.model.errors import Unavailable
+from shunter.model.job.spec import JobSpec, SecretRef
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
 from shunter.model.objects.testbeds import SlotHolder, SlotPlace, Testbed
+from shunter.model.secrets import SealedValue, application_secret, associated_data
 from shunter.testbeds.application_parts import DRIVER, EXECUTOR
 from shunter.testbeds.applications import application_job, executor_group, start_problems
 from shunter.testbeds.view import Application, ApplicationState, SlotUse, StartApplication
@@ -35,6 +37,7 @@ _FINAL_STATES = {  # what a BatchJob remembers of an application that has left m
 }
 LOOPBACK = "127.0.0.1"
 SECRET_BITS = 256
+SECRET_FILE = "application"  # which the launchers read
 
 
 class CannotStart(Exception):
@@ -52,12 +55,33 @@ def start_application(round: Round, job: BatchJob, start: StartApplication) -> i
         raise CannotStart(problems)
     hosts = [_node_address(round.state, place.node) for place in start.places]
     secret = f"{round.random.getrandbits(SECRET_BITS):x}" if job.spec.spark is not None else ""
-    spec = _with_task_sets(application_job(job, start, hosts, secret), job)
+    name, sealed = _seal(round, job, secret)
+    spec = _with_task_sets(application_job(job, start, hosts, "" if sealed else secret), job)
+    if sealed is not None:
+        round.record(c.SecretSet(spec.namespace, name, 1, sealed, job.meta.user, round.now_ms))
+        spec = _with_secret(spec, name)
     submitted = start_run(round, spec, job.meta.user)
     core_job = round.state.jobs[submitted.job_id]
     if not any(group.name == DRIVER for group in spec.groups):
         _add_executors(round, core_job, start.places)
     return core_job.id
+
+
+def _seal(round: Round, job: BatchJob, secret: str) -> tuple[str, SealedValue | None]:
+    """The name of the application's secret, and its encrypted value. None: it has none; or nothing can be encrypted, in
+    a dry run, or before every manager is upgraded. Raises CannotStart where the leader lacks the key."""
+    name = application_secret(round.state.next_job)
+    if not secret or round.seal is None or not round.state.format.allows(c.SecretSet):
+        return name, None
+    try:
+        return name, round.seal(secret.encode(), associated_data(job.meta.namespace, name))
+    except Unavailable as error:
+        raise CannotStart([f"the secret of the application cannot be encrypted: {error.detail}"]) from error
+
+
+def _with_secret(spec: JobSpec, name: str) -> JobSpec:
+    refs = (SecretRef(name, file=SECRET_FILE),)
+    return replace(spec, groups=tuple(replace(each, task=replace(each.task, secrets=refs)) for each in spec.groups))
 
 
 def stop_application(round: Round, job: BatchJob, failure: str = "") -> None:

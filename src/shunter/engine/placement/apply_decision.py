@@ -13,7 +13,9 @@ from shunter.engine import changes as c
 from shunter.engine.placement.colocation import has_alternative_node
 from shunter.engine.placement.gang_restart import evict_gang, gang_of, places_whole_gang
 from shunter.engine.round import Round
-from shunter.engine.state.records import ClassRecord, TaskSet
+from shunter.engine.state.records import ClassRecord, Job, TaskSet
+from shunter.engine.state.registries.tenants import OTHER_JOB
+from shunter.engine.state.state import State
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.planning.view import Decision, IntArray, Placement, Preemption
 
@@ -100,11 +102,17 @@ def preempt(round: Round, preemptions: list[Preemption]) -> None:
             live[preemption.victim, preemption.node] = [row for row in rows if row not in ended]
         elif gang_of(record) not in evicted_gangs:
             evicted_gangs.add(gang_of(record))
-            evict_gang(round, record, _preemption_reason(winner_task_set))
+            assert record.key.rules is not None, "a class of a gang has rules"
+            gang_job = state.jobs[record.key.rules.job]
+            evict_gang(round, record, _preemption_reason(state, gang_job, winner_task_set))
 
 
-def _preemption_reason(winner_task_set: TaskSet | None) -> str:
-    return f"preempted by {winner_task_set.job.ref}" if winner_task_set is not None else "preempted"
+def _preemption_reason(state: State, victim: Job, winner_task_set: TaskSet | None) -> str:
+    """Users of the victim read it: it names no job of another tenant."""
+    if winner_task_set is None:
+        return "preempted"
+    owner_of, winner = state.tenants.owner_of, winner_task_set.job
+    return f"preempted by {winner.ref if owner_of(winner.namespace) == owner_of(victim.namespace) else OTHER_JOB}"
 
 
 def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, int], list[int]]:
@@ -139,7 +147,8 @@ def _preempt_youngest(
     for row in youngest:
         task_set = state.task_sets[table.group[row]]
         assert task_set is not None
-        evict_task(round, task_set, row - task_set.base, _preemption_reason(winner_task_set))
+        reason = _preemption_reason(state, task_set.job, winner_task_set)
+        evict_task(round, task_set, row - task_set.base, reason)
     return set(youngest)
 
 
@@ -187,7 +196,7 @@ def lanes_max(round: Round, record: ClassRecord, for_task_set: TaskSet | None = 
     if record.key.dedicated_to is not None and (task_set := for_task_set or record.first_ready()) is not None:
         count_max = min(count_max, task_set.spec.parallel_max - record.width)
     queue = state.queues.get(record.key.queue)
-    if queue.is_paused:
+    if queue.is_paused or state.secrets.problem_of_class(record.key):
         return 0
     if queue.running_max:
         count_max = min(count_max, queue.running_max - state.queue_lanes[record.key.queue])

@@ -79,10 +79,13 @@ def refresh_pending(state: State) -> None:
     # whether a gang is complete depends on all of its classes
     state.dirty_classes.update(state.incomplete_gang_classes)
     state.incomplete_gang_classes.clear()
+    if state.secrets.pending_revision != state.secrets.revision:
+        state.secrets.pending_revision = state.secrets.revision
+        state.dirty_classes.update((id, None) for id, record in state.classes.items() if record.key.secrets)
     for class_id in state.dirty_classes:
         record = state.classes.get(class_id)
         task_set = record.first_ready() if record is not None and not record.key.node else None
-        if record is None or task_set is None:
+        if record is None or task_set is None or (record.key.secrets and state.secrets.problem_of_class(record.key)):
             state.pending_queue.drop(class_id)
         elif is_gathering(record, task_set):
             state.incomplete_gang_classes[class_id] = None

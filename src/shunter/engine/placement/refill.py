@@ -59,7 +59,10 @@ def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
 
 
 def _exceeds_limits(state: State, record: ClassRecord) -> bool:
-    """Whether its queue or a licence is now over its limit: lanes that become free are then released."""
+    """Whether its queue or a licence is now over its limit, or a secret is missing: lanes that become free are then
+    released."""
+    if state.secrets.problem_of_class(record.key):
+        return True
     running_max = state.queues.get(record.key.queue).running_max
     if running_max and state.queue_lanes[record.key.queue] > running_max:
         return True

@@ -152,6 +152,8 @@ class DecisionValidator:
             lanes = first.spec.parallel_max - record.width - self._admitted_by_class[record.id]
             limits.append((lanes, f"parallel_max is {first.spec.parallel_max}"))
         queue, limit_reason = state.queues.get(key.queue), next(limits_reached(record.task_class, self._view), "")
+        if missing := state.secrets.problem_of_class(key):
+            limits.append((0, missing))
         if queue.is_paused:
             limits.append((0, limit_reason))
         elif queue.running_max:

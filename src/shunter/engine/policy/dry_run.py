@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from random import Random
 from typing import TypeVar
@@ -18,12 +19,13 @@ from shunter.engine import changes as c
 from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.jobs.submit import SubmitResult, on_submit
 from shunter.engine.nodes.reports import mark_lost
+from shunter.engine.placement.cluster_view import called
 from shunter.engine.placement.place import place, release_idle_lanes
 from shunter.engine.round import Round
 from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.ended_runs import EndedRuns
-from shunter.engine.state.records import Job, ranges_of
+from shunter.engine.state.records import Job, ranges_where
 from shunter.engine.state.snapshots import load, make_partial_snapshot
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
@@ -54,6 +56,7 @@ class DryRunSource:
     settings: EngineSettings
     now_ms: int
     formats: Formats = FORMATS
+    called: Callable[[State, int], str] = called  # names the jobs of a class in the reasons of planners
 
 
 def take_dry_run_source(
@@ -105,7 +108,8 @@ class DryRun:
     def __init__(self, dry_run_source: DryRunSource) -> None:
         self._dry_run_source = dry_run_source
         self.state = _copy_state(dry_run_source)
-        self._policy = _RecordingPolicy(fork_policy(dry_run_source.policy))
+        policy = fork_policy(dry_run_source.policy)
+        self._policy = _RecordingPolicy(policy, partial(dry_run_source.called, self.state))
         self.placed: Counter[tuple[int, int, int]] = Counter()  # (job id, group, node) -> tasks
         self.preempted: Counter[tuple[int, int]] = Counter()  # (job id, node) -> tasks
 
@@ -125,7 +129,7 @@ class DryRun:
         job, round = self.state.jobs[job_id], self._new_round()
         for task_set in job.task_sets:
             states = self.state.table.state[task_set.base : task_set.base + task_set.count]
-            for first, last in ranges_of(np.flatnonzero(states <= TaskState.QUEUED)):
+            for first, last in ranges_where(states <= TaskState.QUEUED):
                 round.transition(task_set, first, last, TaskEvent.CANCELLED)
         self.state.jobs_by_name.get(job.namespace, {}).pop(job.name, None)
 
@@ -194,13 +198,13 @@ class _RecordingPolicy:
 
     fast = True
 
-    def __init__(self, policy: Policy) -> None:
-        self.name = policy.name
+    def __init__(self, policy: Policy, called: Callable[[int], str]) -> None:
+        self.name, self._called = policy.name, called
         self.reasons: dict[int, str] = {}
         self._policy = policy
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
-        decision = self._policy.decide(view, now, budget)
+        decision = self._policy.decide(replace(view, called=self._called), now, budget)
         self.reasons = decision.reasons
         return decision
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from shunter.engine import changes as c
 from shunter.engine.read import object_events
+from shunter.engine.state.registries.cluster import TOKEN_RESET_SETTING
 from shunter.engine.state.registries.flags import DEADLINE
 from shunter.model.lifecycles import JobEvent, NodeEvent, TaskEvent
 from shunter.model.rest.cluster_views import EventView
@@ -42,6 +43,8 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "user.set": ("api", "a user was created or disabled, or its roles changed"),
     "key.set": ("api", "an API key was created or rotated"),
     "key.revoked": ("api", "an API key was revoked"),
+    "tenant.set": ("api", "a tenant was created, or what it owns or its quotas changed"),
+    "tenant.deleted": ("api", "a tenant was deleted, and its users with it"),
     "dead.dropped": ("api", "dead letters were replayed or purged"),
     "job.updated": ("api", "a service or system job has a new spec; its instances are replaced step by step"),
     "job.scaled": ("api", "a service was scaled"),
@@ -75,6 +78,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "node.suspect": ("watcher", "a node missed heartbeats"),
     "node.down": ("watcher", "a node is down: it sent no heartbeat for too long, or left; its tasks are queued again"),
     "cluster.changed": ("api", "a cluster setting changed"),
+    "cluster.token_reset": ("api", "the admin token was replaced with `shunter token reset`"),
     "cluster.format_raised": ("engine", "all managers are upgraded: the store has a newer format from now on"),
     "node.draining": ("api", "a node is draining: no tasks start on it, and its tasks move away"),
     "node.drained": ("engine", "a drain is complete: no tasks run on the node"),
@@ -197,6 +201,8 @@ def _node_labelled(change: c.NodeLabelled, _: Callable[[int], str]) -> dict[str,
 
 
 def _cluster_set(change: c.ClusterSet, _: Callable[[int], str]) -> dict[str, Any]:
+    if change.name == TOKEN_RESET_SETTING:
+        return {"type": "cluster.token_reset", "name": "token", "reason": "the admin token was replaced"}
     return {"type": "cluster.changed", "name": change.name, "reason": f"{change.name}={change.value or 'default'}"}
 
 
@@ -266,6 +272,16 @@ def _key_set(change: c.KeySet, _: Callable[[int], str]) -> dict[str, Any]:
 
 def _key_revoked(change: c.KeyRevoked, _: Callable[[int], str]) -> dict[str, Any]:
     return {"type": "key.revoked", "name": change.id, "reason": f"by {change.by}"}
+
+
+def _tenant_set(change: c.TenantSet, _: Callable[[int], str]) -> dict[str, Any]:
+    quotas = ", ".join(f"{name} {value}" for name, value in change.quotas.items())
+    reason = f"namespaces {', '.join(change.namespaces)}; quotas {quotas or 'none'}; by {change.by}"
+    return {"type": "tenant.set", "name": change.name, "reason": reason}
+
+
+def _tenant_deleted(change: c.TenantDeleted, _: Callable[[int], str]) -> dict[str, Any]:
+    return {"type": "tenant.deleted", "name": change.name, "reason": f"by {change.by}"}
 
 
 def _dead_dropped(change: c.DeadLettersDropped, _: Callable[[int], str]) -> dict[str, Any]:
@@ -361,6 +377,8 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.UserSet: _user_set,
     c.KeySet: _key_set,
     c.KeyRevoked: _key_revoked,
+    c.TenantSet: _tenant_set,
+    c.TenantDeleted: _tenant_deleted,
     c.NodeJoined: _node_joined,
     c.NodeTransitioned: _node_moved,
     c.NodeLabelled: _node_labelled,

@@ -239,9 +239,9 @@ def task_view(block: TaskBlock, index: int) -> TaskView:
     )
 
 
-def group_columns(state: State, task_set: TaskSet) -> dict[str, NDArray[np.generic]]:
-    """A live group's slice of the task table."""
-    rows = slice(task_set.base, task_set.base + task_set.count)
+def group_columns(state: State, task_set: TaskSet, first: int, end: int) -> dict[str, NDArray[np.generic]]:
+    """A live group's slice of the task table: the tasks from `first` up to, without, `end`."""
+    rows = slice(task_set.base + first, task_set.base + end)
     names = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
     return {name: getattr(state.table, name)[rows] for name in names}
 

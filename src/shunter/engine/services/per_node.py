@@ -15,6 +15,7 @@ from shunter.engine.state.records import Job, NodeRecord, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import SYSTEM, GroupSpec
 from shunter.model.lifecycles import NodeState, TaskState
+from shunter.model.secrets import required_constraints
 from shunter.planning.filter.filters import STATIC_FILTERS, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.filter.rules import is_required_node_affinity
@@ -90,8 +91,8 @@ def class_of(job: Job, spec: GroupSpec) -> TaskClass:
     """The class by which nodes are filtered: whether they match, regardless of free resources."""
     rules = Rules(job.id, affinity=spec.affinity) if spec.affinity else None
     return TaskClass(
-        0, {}, job.namespace, job.user, job.priority, spec.datacenters, spec.constraints, runtime=spec.task.runtime,
-        rules=rules,
+        0, {}, job.namespace, job.user, job.priority, spec.datacenters,
+        required_constraints(spec.constraints, spec.task.secrets), runtime=spec.task.runtime, rules=rules,
     )  # fmt: skip
 
 

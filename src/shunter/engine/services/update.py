@@ -13,6 +13,7 @@ from shunter.engine import changes as c
 from shunter.engine.jobs.dependencies import unblock_if_ready
 from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.round import Round
+from shunter.engine.secrets.secrets import check_references
 from shunter.engine.state.apply_services import GROUPS_DECODER, is_same_but_for_counts, version_of
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import JobVersion, ServiceState
@@ -33,7 +34,9 @@ class RolloutProgress:
 
 def on_update_request(round: Round, job_id: int, spec: JobSpec, user: str, node: str | None) -> None:
     """Like a submit, for a job that must exist."""
-    on_update(round, _require_long_running_job(round, job_id), spec, user, node)
+    job = _require_long_running_job(round, job_id)
+    check_references(round.state.secrets, [spec])
+    on_update(round, job, spec, user, node)
 
 
 def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None = None) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shunter.model import secrets
 from shunter.model.job.isolation import REQUIRED_BY_CONSTRAINT
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.resources import DISK, MEMORY, format_amount
@@ -114,6 +115,8 @@ def why_constraints_unmet(task_class: TaskClass, ledger: NodeLedger, rows: IntAr
 
 
 def _why_unmet(constraint: str, any_met: bool) -> str:
+    if constraint == secrets.REQUIRED:
+        return "its worker is older than 0.3.0 and cannot give secrets to tasks; upgrade it"
     isolation = REQUIRED_BY_CONSTRAINT.get(constraint)
     if isolation is None:
         return f"constraint is false: {constraint}"

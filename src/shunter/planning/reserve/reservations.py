@@ -288,7 +288,7 @@ class Reservations:
     def _item_name(self, item: Item) -> str:
         first = item.members[0].task_class.id
         name = self._view.called(first) if self._view.called is not None else f"class {first}"
-        return f"gang {name}" if item.is_all_or_nothing else name
+        return f"gang {name}" if item.is_all_or_nothing and " " not in name else name  # or a phrase
 
     def _node_names(self, rows: IntArray) -> str:
         names = [self._view.nodes.names[row] for row in rows[:NAMED_NODES_MAX].tolist()]

@@ -203,10 +203,11 @@ def _emit_events(messages: list[bytes]) -> Conversation[bool]:
     return False
 
 
-def events_path(core: Core, namespace: str | None, job: str | None) -> str:
+def events_path(core: Core, namespace: str | None, job: str | None, newest_first: bool = False) -> str:
     """Events are those of all namespaces unless one is given; the name of a job is that of a job in one namespace."""
     effective_namespace = namespace or (core.namespace if job else ALL_NAMESPACES)
-    return path_with("/events", [("namespace", effective_namespace), ("job", job)])
+    order = "newest" if newest_first else None
+    return path_with("/events", [("namespace", effective_namespace), ("job", job), ("order", order)])
 
 
 def parse_event(message: bytes) -> EventView | None:

@@ -270,9 +270,10 @@ class _Connector:
             return RestLink(self._find)
         if self._transport != GRPC:
             raise Invalid([Problem("transport", "is unknown", self._transport, f"choose {GRPC} or {REST}")])
-        from shunter.sdk.schedulers.grpc_link import GrpcLink, find_addresses
+        from shunter.sdk.schedulers.grpc_link import GrpcLink, find_addresses, find_authorities
 
         found, token = find_addresses(self._address, self._token)
         self.addresses = len(found)
         self._calls += 1
-        return GrpcLink(found[(self._calls - 1) % len(found)], token, has_others=len(found) > 1)
+        address = found[(self._calls - 1) % len(found)]
+        return GrpcLink(address, token, find_authorities(self._address), has_others=len(found) > 1)

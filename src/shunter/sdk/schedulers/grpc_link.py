@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -114,6 +115,21 @@ def find_addresses(address: str | Sequence[str] | None, token: str | None) -> tu
     if token is None:
         token = local_endpoint(home).token
     return _split_addresses(address), token
+
+
+def find_authorities(address: str | Sequence[str] | None) -> bytes | None:
+    """Whom to trust: the file in SHUNTER_CA_FILE, or that of the local cluster, if it has TLS. Raises Invalid."""
+    path = os.environ.get("SHUNTER_CA_FILE")
+    if not address and not os.environ.get("SHUNTER_EXTERNAL_GRPC"):
+        endpoint = local_endpoint(home_folder())
+        path = (path or endpoint.ca_file) if endpoint.tls else ""
+    if not path:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        fix = "copy `ca/ca.crt` from the manager's SHUNTER_HOME"
+        raise Invalid([Problem("SHUNTER_CA_FILE", f"cannot be read: {error.strerror}", path, fix)]) from error
 
 
 def _split_addresses(address: str | Sequence[str]) -> list[str]:

@@ -14,7 +14,14 @@ import typer
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import print_notice
 from shunter.cli.options import Format, JobName, Limit, Namespace, Output, States, pairs
-from shunter.cli.render.job_status import TROUBLES, describe_leaving, describe_version, is_in_trouble, visible_state
+from shunter.cli.render.job_status import (
+    TROUBLES,
+    describe_leaving,
+    describe_version,
+    is_in_trouble,
+    visible_state,
+    waits_again,
+)
 from shunter.cli.render.progress import done_count
 from shunter.cli.render.tables import (
     MEASURED_ROWS_MAX,
@@ -49,6 +56,8 @@ def jobs(
         str | None,
         typer.Option("--name", metavar="PATTERN", help="Show only jobs with this name; * matches any text."),
     ] = None,
+    queue: Annotated[str | None, typer.Option("--queue", metavar="NAME", help="Show only jobs of this queue.")] = None,
+    user: Annotated[str | None, typer.Option("--user", metavar="NAME", help="Show only jobs of this user.")] = None,
     limit: Limit = JOBS_SHOWN,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
@@ -58,6 +67,7 @@ def jobs(
     \b
     shunter jobs --state running --state pending
     shunter jobs --label team=film --output json
+    shunter jobs --queue night --user ana
     shunter jobs --name 'render*' --output wide
     shunter stop $(shunter jobs --quiet --state running)
     shunter jobs -n '*' --limit 0          list all jobs of all namespaces
@@ -65,9 +75,12 @@ def jobs(
     with open_client(namespace) as client:
         wanted, visible = limit or None, frozenset(states or ())
         asked = list(dict.fromkeys("running" if state in TROUBLES else state for state in states or ()))
-        # The cluster knows neither patterns nor troubles of services, so the limit counts what is left here.
-        is_filtered = name is not None or bool(visible & set(TROUBLES))
-        found = client.jobs(states=asked, labels=pairs(label, "--label"), limit=None if is_filtered else wanted)
+        asked += ["running"] if "pending" in asked and "running" not in asked else []
+        # The cluster knows neither patterns nor what is shown instead of `running`, so the limit counts what is left.
+        is_filtered = name is not None or bool(visible & {"pending", *TROUBLES})
+        limit_asked = None if is_filtered else wanted
+        labels = pairs(label, "--label")
+        found = client.jobs(states=asked, labels=labels, limit=limit_asked, queue=queue, user=user)
         matching = (
             each.view
             for each in found
@@ -216,6 +229,8 @@ def _facts(view: JobView) -> list[tuple[str, str]]:
 
 
 def _state(view: JobView) -> str:
+    if waits_again(view):
+        return f"pending: its tasks wait to start again; `shunter why {view.name}` says for what"
     reason = view.update.reason if view.update is not None and is_in_trouble(view) else view.reason
     return visible_state(view) + (f": {reason}" if reason else "")
 
@@ -289,10 +304,12 @@ def _task_row(task: TaskView, has_entries: bool) -> list[str]:
 
 
 def _condition(task: TaskView) -> str:
-    """Of a running task: its health and its ports, and whether another task replaces it."""
-    leaving = "is being replaced" if "~" in task.name and task.ended_at is None else ""
+    """Of a running task: its health and its ports, whether another task replaces it, and how often it was lost."""
+    is_live = task.ended_at is None
+    leaving = "is being replaced" if "~" in task.name and is_live else ""
     health = "" if task.healthy is None else "healthy" if task.healthy else "not healthy"
-    return ", ".join(filter(None, [leaving, health, *(f"{name}={port}" for name, port in task.ports.items())]))
+    lost = f"was lost {plural(task.lost, 'time')}" if task.lost and is_live else ""
+    return ", ".join(filter(None, [leaving, health, *(f"{name}={port}" for name, port in task.ports.items()), lost]))
 
 
 def _duration(started_at: str | None, ended_at: str | None) -> str:

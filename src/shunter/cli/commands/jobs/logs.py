@@ -14,7 +14,7 @@ from zlib import crc32
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.exit_codes import print_notice, print_warning
+from shunter.cli.exit_codes import USAGE_ERROR, print_notice, print_warning
 from shunter.cli.options import JobOrTask, Namespace, duration_s, first_task, job_and_task
 from shunter.cli.text import on_terminal
 from shunter.model.errors import Invalid, Problem, ShunterError
@@ -55,7 +55,8 @@ def logs(
 ) -> None:
     """Print the output of a task, or of all tasks of a job: stdout to stdout, stderr to stderr.
 
-    If the job has several tasks, each line begins with the name of its task.
+    If the job has several tasks, each line begins with the name of its task. The exit code is 2 if output is missing,
+    for example because a node is down.
 
     \b
     shunter logs render
@@ -83,7 +84,8 @@ def logs(
             return
         selection = selection if task is None else selection.of_task(task, target)
         lines = selection.read(client, job, streams, follow)
-        _print_lines(lines, has_prefix=not is_single, to_stdout=streams == ("stderr",))
+        if not _print_lines(lines, has_prefix=not is_single, to_stdout=streams == ("stderr",)):
+            raise typer.Exit(USAGE_ERROR)
 
 
 def _chosen_streams(stdout: bool, stderr: bool) -> tuple[str, ...]:
@@ -128,7 +130,9 @@ class Selection:
 ALL = Selection()
 
 
-def _print_lines(lines: Iterable[JobLogLine], *, has_prefix: bool, to_stdout: bool) -> None:
+def _print_lines(lines: Iterable[JobLogLine], *, has_prefix: bool, to_stdout: bool) -> bool:
+    """Returns whether nothing was missing."""
+    is_complete = True
     writers = {"stdout": Writer(sys.stdout, has_prefix)}
     writers["stderr"] = writers["stdout"] if to_stdout else Writer(sys.stderr, has_prefix)
     for line in lines:
@@ -138,6 +142,8 @@ def _print_lines(lines: Iterable[JobLogLine], *, has_prefix: bool, to_stdout: bo
             for writer in writers.values():
                 writer.end_line()
             _print_gaps(line.end)
+            is_complete = not line.end.missing
+    return is_complete
 
 
 class Writer:

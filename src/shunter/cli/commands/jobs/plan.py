@@ -27,15 +27,17 @@ from shunter.cli.render.tables import (
     plural,
     print_document,
     print_items,
+    print_result,
     print_table,
 )
 from shunter.cli.text import print_text
-from shunter.model.errors import Invalid
+from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.objects.objects import KINDS, PLURALS, SHORT_NAMES
 from shunter.model.rest.cluster_views import PolicyView
 from shunter.model.rest.plan_views import PlannedJobView, PlanView, ReasonView, StartView, WhyView
 from shunter.sdk.calls.objects import expand_lists
+from shunter.sdk.client import Client
 
 NODES_SHOWN = 10  # of one job's placements
 REASONS_SHOWN = 3  # of one pending job
@@ -53,20 +55,33 @@ WhyTarget = Annotated[
 policies = plain_typer(invoke_without_command=True)
 
 
-def why(name: WhyTarget, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
+def why(
+    name: WhyTarget,
+    apply: Annotated[
+        str | None,
+        typer.Option("--apply", metavar="FIELD", help="Make the suggested change of this field. Verifies it again."),
+    ] = None,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
     """Explain why a job, one of its tasks, or a Testbed, BatchJob or Scheduling is in its state.
 
     For a pending job, this prints the reasons with the number of nodes for each, the changes that would start the job
     now (smallest first, each verified on a copy of the cluster), and an estimate of the start without any change.
+    --apply makes one of the changes: a batch job that waits is replaced by a new run.
 
     \b
     shunter why render
     shunter why render/4
+    shunter why render --apply spec.resources.cpu
     shunter why testbed/bench
     shunter why scheduling/nightly
     """
     kind, slash, object_name = name.partition("/")
     with open_client(namespace) as client:
+        if apply is not None:
+            _apply(client, name, apply, output)
+            return
         if slash and kind.lower() in OBJECT_WORDS and not object_name.replace("~", "").isdigit():
             found = client.why_object(kind, object_name)
         else:
@@ -145,6 +160,16 @@ def use_policy(
     """
     with open_client() as client:
         _print_policies(client.use_policy(name), output)
+
+
+def _apply(client: Client, name: str, field: str, output: Format) -> None:
+    suggestions = client.why(name).suggestions
+    chosen = next((each for each in suggestions if each.field == field), None)
+    if chosen is None:
+        fields = ", ".join(dict.fromkeys(each.field for each in suggestions)) or "none"
+        raise Invalid([Problem("--apply", f"is not suggested now; suggested fields: {fields}", field)])
+    view = client.job(name).apply_suggestion(chosen).view
+    print_result(f"{view.name}@{view.run}: {chosen.text}", view, output)
 
 
 def _print_why(found: WhyView) -> None:

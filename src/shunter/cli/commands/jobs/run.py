@@ -26,8 +26,9 @@ from shunter.cli.manifest_files import refuse_manifest
 from shunter.cli.options import Namespace, pairs
 from shunter.cli.output_mode import mode
 from shunter.cli.render.progress import Progress
+from shunter.cli.render.tables import plural
 from shunter.cli.text import print_text
-from shunter.model.errors import ShunterError
+from shunter.model.errors import Conflict, ShunterError
 from shunter.model.job.arrays import count_indexes, parse_array
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.job_views import FollowLine
@@ -97,6 +98,9 @@ def run(
     A single task reads the standard input of this command, up to 1 MiB; the job starts when the input has ended. With
     --no-stdin, it starts at once with empty input.
 
+    If no node has a container runtime, a command with --image ends at once with exit code 125. With --queue-timeout,
+    it waits that long for a node that has one.
+
     \b
     shunter run -- echo hello
     shunter run --count 10000 --cpu 1 -- /bin/true
@@ -139,22 +143,30 @@ def run(
             print(client.submit(manifest).name)
             return
         if image is not None:
-            _warn_without_runtime(client)
+            _check_runtime(client, manifest, waits=queue_timeout is not None or hold)
         code = _run_task(client, manifest) if tasks == 1 else _run_array(client, manifest, tasks)
     if has_stdin:
         warn_about_unread(tasks, has_image=image is not None)
     raise typer.Exit(code)
 
 
-def _warn_without_runtime(client: Client) -> None:
-    """At once, because such a job stays pending, and pulling an image takes a while too."""
+def _check_runtime(client: Client, manifest: Manifest, *, waits: bool) -> None:
+    """Whoever sits in front of a terminal is told at once that nothing can run a container, with the reasons that `why`
+    would give. `waits`: the user said how long, so a notice is enough. Raises Conflict."""
     try:
         nodes = list(client.nodes())
+        if not nodes or any(CONTAINER_RUNTIME in node.attributes for node in nodes):
+            return
+        reasons = [each.text for planned in client.plan(manifest).jobs for each in planned.reasons]
     except ShunterError:
         return  # the submit gets the same error
-    if nodes and not any(CONTAINER_RUNTIME in node.attributes for node in nodes):
-        fix = "install Docker or podman on one"
-        print_notice(f"no node has a container runtime; {fix}. Ctrl-C cancels the job.")
+    if waits:
+        print_notice("no node has a container runtime; install Docker or podman on one. Ctrl-C cancels the job.")
+        return
+    why = f"{reasons[0] if reasons else 'has no container runtime'} ({plural(len(nodes), 'node')})"
+    wait = "wait for such a node: with --queue-timeout TIME, or with --detach in the background"
+    fix = f"install Docker or podman on a node, or {wait}"
+    raise Conflict(f"no node can run {manifest['spec']['image']}: {why}; {fix}")
 
 
 def _task_count(count: int | None, array: str | None, lines: Sequence[str] | None) -> int:

@@ -43,7 +43,10 @@ Env = Annotated[
 EnvFile = Annotated[
     Words,
     _option(
-        _WHAT, "--env-file", metavar="FILE", help="File of KEY=VALUE lines; --env takes precedence. May be repeated."
+        _WHAT,
+        "--env-file",
+        metavar="FILE",
+        help="File of KEY=VALUE lines. Quotes around a whole value are removed; --env takes precedence. Repeatable.",
     ),
 ]
 Dir = Annotated[
@@ -215,7 +218,8 @@ def environment(words: Words, files: Words = None) -> dict[str, str]:
 
 
 def _environment_file(file: str) -> dict[str, str]:
-    """As Docker reads it: no quotes, no expansion; empty lines and lines that start with # do not count."""
+    """As systemd and Compose read it: without the quotes around a whole value, no expansion; empty lines and lines that
+    start with # do not count."""
     try:
         with Path(file).open("rb") as opened:
             data = opened.read(ENV_FILE_SIZE_MAX + 1)
@@ -233,7 +237,8 @@ def _environment_file(file: str) -> dict[str, str]:
             continue
         if not equals or len(key.split()) > 1:  # as in `export KEY=VALUE`
             raise Invalid([Problem("--env-file", f"line {number} of {file} must have the form KEY=VALUE", key)])
-        found[key] = value
+        is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+        found[key] = value[1:-1] if is_quoted else value
     return found
 
 
