@@ -24,10 +24,10 @@ from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.documents import object_document
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import Object, ObjectEvent
-from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectQuery, ObjectService, PastQuery
+from shunter.ports.principals import Principal
 
-ME = Caller("me", frozenset((Role.ADMIN,)))  # on whose behalf the service is
+ME = Principal("me", frozenset((Role.ADMIN,)))  # on whose behalf the service is
 V1 = "batchjob.gcr.io/v1alpha1"
 PATIENCE_S = 60.0
 

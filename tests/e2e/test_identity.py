@@ -20,7 +20,9 @@ def test_a_key_does_what_its_role_allows_until_it_is_revoked(cluster: Cluster) -
     assert key.startswith("shk_")
     assert key not in made.err
     anna = as_key(cluster, key)
-    assert anna.json("whoami") == {"user": "anna", "roles": ["submitter"], "key": key.split("_")[1], "expires_at": None}
+    me = anna.json("whoami")
+    assert (me["user"], me["roles"], me["key"], me["expires_at"]) == ("anna", ["submitter"], key.split("_")[1], None)
+    assert (me["tenant"], me["namespace"], me["namespaces"]) == (None, "default", None)
     assert anna.shunter("run", "--name", "hers", "--", "echo", "hello").out == "hello\n"
     assert cluster.json("job", "hers")["user"] == "anna"
     refused = anna.shunter("queue", "pause", "default", code=2)
@@ -70,7 +72,31 @@ def test_the_admin_token_is_reset_on_the_machine_of_the_manager(cluster: Cluster
     """Also if the file was lost."""
     old = (cluster.home / "token").read_text().strip()
     (cluster.home / "token").unlink()
-    cluster.shunter("token", "reset")
+    cluster.environment["SHUNTER_URL"] = "http://127.0.0.1:1"
+    elsewhere = cluster.shunter("token", "reset")
+    del cluster.environment["SHUNTER_URL"]
+    assert "names the cluster at http://127.0.0.1:1, but this changes the cluster in" in elsewhere.err
     assert (cluster.home / "token").stat().st_mode & 0o777 == 0o600
     cluster.shunter("jobs")
     eventually(lambda: as_key(cluster, old).shunter("jobs", code=None).code == 2, "the old token is refused")
+    assert [event["type"] for event in cluster.items("events")].count("cluster.token_reset") == 1
+
+
+def test_the_keys_of_two_tenants_see_nothing_of_each_other(cluster: Cluster) -> None:
+    """D-51: the key works as SHUNTER_TOKEN, and the command line then uses the namespace of the tenant."""
+    tenants = {}
+    for name in ("red", "blue"):
+        cluster.shunter("tenant", "create", name)
+        tenants[name] = as_key(
+            cluster, cluster.shunter("key", "create", "--tenant", name, "--role", "submitter").out.strip()
+        )
+    assert tenants["red"].shunter("run", "--name", "same", "--", "echo", "red").out == "red\n"
+    assert tenants["blue"].shunter("run", "--name", "same", "--", "echo", "blue").out == "blue\n"
+    [job] = tenants["red"].items("jobs", "-n", "*")
+    assert (job["name"], job["namespace"]) == ("same", "red")
+    assert tenants["blue"].shunter("logs", "same").out == "blue\n"
+    refused = tenants["red"].shunter("logs", "same", "-n", "blue", code=2).err
+    unknown = tenants["red"].shunter("logs", "same", "-n", "ghost", code=2).err
+    assert refused == unknown.replace("ghost", "blue")
+    assert "red" in tenants["red"].shunter("whoami").out
+    assert "still has" in cluster.shunter("tenant", "delete", "red", code=2).err

@@ -49,6 +49,10 @@ def test_an_image_without_a_runtime_is_said_at_once(cluster: Cluster) -> None:
     assert said.startswith(
         "shunter: no node has a container runtime; install Docker or podman on one. Ctrl-C cancels the job.\n"
     )
+    refused = cluster.shunter("run", "--image", "busybox", "--name", "boxed", "--no-stdin", "--", "true", code=125)
+    assert "no node can run busybox: has no docker runtime (1 node); install Docker or podman on a node" in refused.err
+    assert "--queue-timeout TIME" in refused.err
+    assert cluster.items("jobs", "--name", "boxed") == []
 
 
 def test_a_node_that_accepts_tasks_is_uncordoned_without_effect(cluster: Cluster) -> None:

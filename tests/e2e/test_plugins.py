@@ -105,6 +105,7 @@ def test_an_installed_package_brings_a_runtime_and_a_health_check_that_workers_u
         assert node["attributes"]["runtime.idle"] == "1.0"
         cluster.shunter("submit", "-f", str(manifest), code=0)
         eventually(lambda: "niceness 19" in cluster.shunter("logs", "background/0").out, "the task runs")
+        eventually(lambda: cluster.items("tasks", "background")[0]["healthy"] is True, "its check passes")
         status.write_text("overwhelmed")
         cluster.until("background", "failed")
         [task] = cluster.items("tasks", "background")

@@ -18,6 +18,7 @@ from shunter.gateway.sessions import SchedulerSessions
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.planning.planner import build_policy
 from shunter.planning.policies import Catalogue
+from shunter.ports.schedulers import SchedulerService
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.proto.v1 import external_scheduler_pb2_grpc as pb_grpc
 from shunter.simulation.fleet.direct import SimulatedWorkers
@@ -29,8 +30,9 @@ NODES = 3
 
 
 class SchedulerHarness:
-    def __init__(self, engine: Engine, address: str) -> None:
+    def __init__(self, engine: Engine, address: str, services: dict[str, SchedulerService]) -> None:
         self.engine, self.address = engine, address
+        self.services = services  # by valid token
 
     def use_external_policy(self, name: str, lease_s: float = PATIENCE_S) -> None:
         self.engine.schedulers.set_lease(lease_s)
@@ -86,10 +88,11 @@ async def open_scheduler_harness() -> AsyncIterator[SchedulerHarness]:
     engine = Engine(store=store, workers=workers, policy=build_policy("bin-pack"), clock=clock, random=random.Random(2))
     await engine.start()
     running = asyncio.create_task(engine.run())
-    server = SchedulerServer({TOKEN: SchedulerSessions(engine)}.get)
+    services: dict[str, SchedulerService] = {TOKEN: SchedulerSessions(engine)}
+    server = SchedulerServer(services.get)
     port = await server.start()
     await workers.start(engine, simulated_hellos(NODES))
-    harness = SchedulerHarness(engine, f"127.0.0.1:{port}")
+    harness = SchedulerHarness(engine, f"127.0.0.1:{port}", services)
     await harness.until(lambda: engine.state.nodes.view.eligible.sum() == NODES, "the nodes are there")
     try:
         yield harness

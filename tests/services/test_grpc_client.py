@@ -11,6 +11,7 @@ from pathlib import Path
 import grpc
 import pytest
 
+from shunter.adapters.grpc.channel import ClientTls
 from shunter.adapters.grpc.listen import ServerTls
 from shunter.adapters.grpc.worker_client import CONNECT_TIMEOUT_S, WorkerClient
 from shunter.adapters.grpc.worker_server import WorkerServer
@@ -71,7 +72,8 @@ async def client(
     address: str | list[str], token: str = TOKEN, certificate: bytes | None = None, worker: WaitingWorker | None = None
 ) -> AsyncIterator[WaitingWorker]:
     worker = worker or WaitingWorker()
-    connecting = WorkerClient(worker, address, token, certificate=certificate)
+    tls = None if certificate is None else lambda: ClientTls(certificate)
+    connecting = WorkerClient(worker, address, token, tls=tls)
     running = asyncio.create_task(connecting.run())
     try:
         yield worker
@@ -202,7 +204,7 @@ async def test_a_worker_that_fails_on_a_message_still_hears_the_next() -> None:
 async def test_the_connection_is_protected_where_both_sides_have_certificates(tmp_path: Path) -> None:
     key, certificate = make_certificate(tmp_path)
     served = Manager(None, 2**20)
-    server = WorkerServer(served.watcher, TOKEN, tls=ServerTls(key, certificate))
+    server = WorkerServer(served.watcher, TOKEN, tls=lambda: ServerTls(key, certificate))
     await served.watcher.start(served.engine)
     port = await server.start()
     try:

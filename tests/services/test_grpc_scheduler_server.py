@@ -9,6 +9,7 @@ import grpc
 import grpc.aio
 import pytest
 
+from shunter.adapters.grpc import scheduler_server
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from tests.services.scheduler_harness import NODES, PATIENCE_S, open_scheduler_harness
 
@@ -146,3 +147,17 @@ async def test_a_shadow_sees_what_was_decided_and_changes_nothing() -> None:
         other = pb.Placement(class_id=placement.class_id, nodes=[1], counts=[1])
         code, _ = await code_of(stub.decide(token=situation.lease.token, number=situation.number, placements=[other]))
         assert code is grpc.StatusCode.FAILED_PRECONDITION, "it was compared already"
+
+
+async def test_a_session_ends_soon_after_its_token_was_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler_server, "CHECK_EVERY_S", 0.02)
+    async with open_scheduler_harness() as harness, harness.stub() as stub:
+        harness.use_external_policy("mine")
+        stream = stub.watch()
+        await first(stream)
+        harness.services.clear()
+        code, detail = await code_of(stream.read())
+        assert code is grpc.StatusCode.ABORTED and "its token is no longer valid" in detail
+        code, _ = await code_of(stub.watch().read())
+        assert code is grpc.StatusCode.UNAUTHENTICATED
+        assert not harness.engine.schedulers.sessions()

@@ -97,3 +97,15 @@ async def test_a_task_that_ignores_the_signal_of_its_timeout_is_killed_after_the
         script = "trap '' TERM; while :; do sleep 60; done"
         ended = await harness.run("/bin/sh", "-c", script, run_timeout_s=0.1, stop_grace_s=0.1)
         assert (ended.how, ended.exits) == ("timeout", [128 + 9])
+
+
+async def test_a_task_that_cannot_start_more_processes_says_that_it_reached_the_limit(tmp_path: Path) -> None:
+    forks = "import os, time\nwhile True:\n    if os.fork() == 0: time.sleep(60)"
+    async with open_harness(tmp_path, task_pids_max=20) as harness:
+        if limits_of(harness) == "rlimits":
+            pytest.skip(NO_CGROUPS)
+        ended = await harness.run(sys.executable, "-c", forks)
+        limit = "it reached the limit of 20 processes and threads (worker.task_pids_max)"
+        assert (ended.how, ended.detail, ended.exits) == ("", f"exit code 1; {limit}", [1])
+        quiet = await harness.run("/bin/sh", "-c", "sleep 0.1; exit 3", first=1)
+        assert (quiet.how, quiet.detail, quiet.exits) == ("", "", [3])

@@ -14,6 +14,8 @@ import pytest
 from shunter.engine.changes import Change
 from shunter.engine.changes.identity import IdentityChange
 from shunter.engine.changes.objects import ObjectChange
+from shunter.engine.changes.secrets import SecretChange
+from shunter.engine.changes.tenants import TenantChange
 from shunter.simulation.runtime import loop
 from shunter.simulation.runtime.faults import KINDS
 from shunter.simulation.workload import actions, service_actions
@@ -32,7 +34,7 @@ EVENTS = (
     "commit.failed_before", "commit.failed_after", "message.lost", "message.duplicated", "message.late",
     "answer.lost", "snapshot.saved", "submit.refused", "stop.asked", "manager.killed", "manager.ended",
 )  # fmt: skip
-CHECKS = ("round", "audit", "snapshot", "recovery", "replay", "order", "start", "result")
+CHECKS = ("round", "audit", "snapshot", "recovery", "replay", "order", "start", "result", "secrets")
 
 
 @cache
@@ -59,8 +61,9 @@ def test_every_kind_of_fault_act_and_change_occurs_and_every_checker_looks() -> 
     changes = {kind.__name__ for kind in get_args(Change)} - {kind.__name__ for kind in get_args(ObjectChange)}
     changes -= {"TaskSetUnpinned"}  # a move that finds no room is too rare
     changes -= {"NamesDropped"}  # earlier versions wrote it
-    # Users and keys decide who may ask, not what the engine does: see tests/unit/engine/identity.
-    changes -= {kind.__name__ for kind in get_args(IdentityChange)}
+    # Simulated users have no keys, tenants and secrets; see tests/unit/engine/identity and tests/unit/engine/secrets.
+    for kinds in (IdentityChange, TenantChange, SecretChange):
+        changes -= {kind.__name__ for kind in get_args(kinds)}
     changes -= {"FormatRaised"}  # only where several managers are upgraded: see test_manager_seeds
     wanted = {f"fault.{kind}" for kind in KINDS} | {f"act.{kind}" for kind in (*actions.KINDS, *service_actions.KINDS)}
     wanted |= set(EVENTS) | changes

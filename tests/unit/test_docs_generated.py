@@ -25,3 +25,25 @@ def test_the_schemas_of_manifests_are_what_make_docs_writes() -> None:
     folder = ROOT / "docs" / "reference" / "schema"
     written = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.json")}
     assert written == generator["schema_files"](), "run `make docs` and commit docs/reference/schema/"
+
+
+def test_the_page_of_metrics_is_what_make_docs_writes() -> None:
+    generator = runpy.run_path(str(ROOT / "scripts" / "generate_metrics_page.py"))
+    written = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
+    assert written == generator["metrics_page"](), "run `make docs` and commit docs/reference/metrics.md"
+
+
+def test_the_alert_rules_are_what_make_docs_writes_and_have_runbooks() -> None:
+    generator = runpy.run_path(str(ROOT / "scripts" / "generate_alerts.py"))
+    written = (ROOT / "deploy" / "prometheus" / "shunter-alerts.yml").read_text(encoding="utf-8")
+    assert written == generator["alert_rules"](), "run `make docs` and commit deploy/prometheus/shunter-alerts.yml"
+    runbooks = {path.name for path in (ROOT / "docs" / "operations" / "runbooks").glob("*.md")}
+    assert runbooks == {alert.runbook for alert in generator["ALERTS"]}
+
+
+def test_one_variable_scales_all_times_of_the_alerts() -> None:
+    generator = runpy.run_path(str(ROOT / "scripts" / "generate_alerts.py"))
+    usual, scaled = generator["alert_rules"](), generator["alert_rules"](1 / 60)
+    assert "[300s]" in usual and "for: 900s" in usual
+    assert "[5s]" in scaled and "for: 15s" in scaled
+    assert not {"[300s]", "[900s]", "for: 900s", "for: 120s"} & set(scaled.split())

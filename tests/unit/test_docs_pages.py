@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("*.md", "docs/**/*.md", "examples/*.md", "examples/*/*.md", "benchmarks/*.md", "proto/**/*.md")
 PAGES = sorted(page for pattern in FOLDERS for page in ROOT.glob(pattern))
 FOLDERS_NAMED = ("src", "tests", "docs", "proto", "scripts", "examples")  # by the checklists
+PICTURE_MAX_BYTES = 65_000
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
@@ -30,6 +31,17 @@ def test_every_link_to_a_section_leads_to_one(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
     inner = [(page.parent / path if path else page, section) for path, section in links if "://" not in path]
     assert [(path.name, section) for path, section in inner if section not in sections(path)] == []
+
+
+def test_every_picture_is_small_and_on_a_page() -> None:
+    pictures = set((ROOT / "docs" / "images").iterdir())
+    shown = {
+        (page.parent / link).resolve()
+        for page in PAGES
+        for link in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    }
+    assert pictures == shown
+    assert [path.name for path in pictures if path.stat().st_size > PICTURE_MAX_BYTES] == []
 
 
 def sections(page: Path) -> set[str]:

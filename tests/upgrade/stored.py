@@ -49,7 +49,7 @@ def list_added(format: int, formats: Formats = FORMATS) -> dict[str, Any]:
         fields = [
             f"{'' if by_position else field.encode_name + ': '}{_describe(field.type)}"
             for field in info.fields
-            if max(formats.since.get((type, field.name), FIRST_FORMAT), since) == format
+            if max(_since(formats, type, field.name), since) == format
         ]
         if since == format or fields:
             tag = getattr(info, "tag", None)
@@ -66,7 +66,7 @@ def misplaced_fields(formats: Formats = FORMATS) -> list[str]:
     wrong = []
     for type, info in _find_types().items():
         if not isinstance(info, inspect.EnumType) and getattr(info, "array_like", False):
-            sinces = [formats.since.get((type, field.name), FIRST_FORMAT) for field in info.fields]
+            sinces = [_since(formats, type, field.name) for field in info.fields]
             wrong += [
                 f"{type.__name__}.{field.name}"
                 for position, field in enumerate(info.fields)
@@ -74,6 +74,12 @@ def misplaced_fields(formats: Formats = FORMATS) -> list[str]:
                 or (sinces[position] > FIRST_FORMAT and field.required)
             ]
     return wrong
+
+
+def _since(formats: Formats, type: type, field: str) -> int:
+    """A type of the state is in the table by its name."""
+    by_name = formats.since.get(f"{type.__name__}.{field}", FIRST_FORMAT)
+    return max(formats.since.get((type, field), FIRST_FORMAT), by_name)
 
 
 def _find_types() -> dict[type, Any]:

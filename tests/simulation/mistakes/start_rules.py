@@ -11,6 +11,7 @@ from shunter.engine import recovery
 from shunter.engine.changes import JobHeld
 from shunter.engine.jobs import dependencies, finish, group_dependencies, job_timers, templates
 from shunter.engine.nodes import reports
+from shunter.engine.outbox import Outbox
 from shunter.engine.placement import apply_decision, cluster_view
 from shunter.engine.round import Round
 from shunter.engine.state import apply_task_sets
@@ -110,6 +111,10 @@ def ignore_job_timeouts(patch: Patch) -> None:
     patch.setattr(recovery, "set_job_timers", lambda _timers, _state, _job: None)
 
 
+def order_without_secrets(patch: Patch) -> None:
+    patch.setattr(Outbox, "_with_values", lambda _self, _key, spec: spec)
+
+
 MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (place_held_jobs, "although it is held", 7),
     (
@@ -130,5 +135,6 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (ignore_exit_rules, "against its policy|succeeded with exit code|restart . is too many", 69),
     (retry_on_the_same_node, "asked for another node", 38),
     (ignore_failures_max, "it is to fail", 33),
+    (order_without_secrets, "without the committed value", 16),
     (ignore_job_timeouts, "it is to fail|waits for nothing", 13),
 )

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from shunter.model.errors import Invalid, NotFound, NotLeader, Problem, Unavailable
+from shunter.model.errors import Invalid, NotFound, NotLeader, Problem, Unauthorized, Unavailable
 from shunter.model.identity.roles import Role
 from shunter.model.job.manifests import check_labels
+from shunter.model.metrics.debug_views import DebugView
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.protocol.flight_records import FlightPage, FlightSegment
 from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow
@@ -26,15 +27,27 @@ from shunter.model.rest.admin_views import (
 )
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
 from shunter.model.rest.event_stream import encode_event
-from shunter.model.rest.identity_views import KeyPage, KeyView, MeView, NewKeyView, UserPage, UserView
+from shunter.model.rest.identity_views import (
+    KeyPage,
+    KeyView,
+    MeView,
+    NewKeyView,
+    SessionCodeView,
+    SessionView,
+    TenantPage,
+    TenantView,
+    UserPage,
+    UserView,
+)
 from shunter.model.rest.job_views import JobView
 from shunter.model.rest.manager_views import ManagerPage, ManagerView
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
+from shunter.model.rest.secret_views import KeyRotation, SecretPage, SecretView
 from shunter.ports.admin import DeadLetterSelector, DispatchRequest, EventPosition, EventQuery, QueueChange
-from shunter.ports.callers import JobReference, TaskReference
-from shunter.ports.identity import NewKey
+from shunter.ports.identity import NewKey, OpenedSession, TenantChange
 from shunter.ports.metrics import Window
+from shunter.ports.principals import JobReference, TaskReference
 from shunter.ports.schedulers import SchedulerSession
 from tests.unit.api.job_table import AT
 
@@ -46,7 +59,11 @@ TEMPLATE = TemplateView(
     labels={}, set_at=AT, cron="0 1 * * *", timezone="UTC", overlap="skip", catch_up="none", next_at=AT,
 )  # fmt: skip
 ANNA = UserView(name="anna", roles=["submitter"], disabled=False, created_at=AT)
+RED = TenantView(name="red", namespaces=["red"], queues=["red"], quotas={"cpu": "4"}, used={"cpu": "1"}, created_at=AT)
 KEY = KeyView(id="b7k2mq9xwe", user="anna", roles=["submitter"], note="", created_at=AT)
+SECRET = SecretView(
+    namespace="default", name="db-password", version=1, key="abcdef012345", set_by="anna", created_at=AT, updated_at=AT
+)
 QUEUE = QueueView(name="film", queued=3, running=1, paused=False, strict=False, running_max=2)
 DEAD = DeadView(
     name="render@1/3", number=7, namespace="default", job="render", run=1, group="main", index=3, exit_code=1,
@@ -86,6 +103,36 @@ class FakeTemplates:
         ).view
 
 
+class FakeTenants:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def page(self, limit: int, after: str | None) -> TenantPage:
+        self._gateway.record_call((limit, after))
+        return TenantPage([RED], None, 1)
+
+    async def get(self, name: str) -> TenantView:
+        self._gateway.record_call(name)
+        return self._find(name)
+
+    async def create(self, name: str, change: TenantChange) -> TenantView:
+        self._gateway.record_call((name, change))
+        return RED
+
+    async def update(self, name: str, change: TenantChange) -> TenantView:
+        self._gateway.record_call((name, change))
+        return self._find(name)
+
+    async def delete(self, name: str) -> None:
+        self._gateway.record_call(name)
+        self._find(name)
+
+    def _find(self, name: str) -> TenantView:
+        if name != RED.name:
+            raise NotFound(f"tenant '{name}' does not exist")
+        return RED
+
+
 class FakeIdentity:
     def __init__(self, gateway: FakeGateway) -> None:
         self._gateway = gateway
@@ -95,12 +142,17 @@ class FakeIdentity:
         caller = self._gateway.caller
         return MeView(user=caller.user, roles=[str(role) for role in caller.roles])
 
+    def default_namespace(self) -> str:
+        return "default"
+
     async def users(self, limit: int, after: str | None) -> UserPage:
         self._gateway.record_call((limit, after))
         return UserPage([ANNA], None, 1)
 
-    async def put_user(self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None) -> UserView:
-        self._gateway.record_call((name, roles, is_disabled))
+    async def put_user(
+        self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None, tenant: str | None = None
+    ) -> UserView:
+        self._gateway.record_call((name, roles, is_disabled) if tenant is None else (name, roles, is_disabled, tenant))
         return ANNA
 
     async def keys(self, limit: int, after: str | None) -> KeyPage:
@@ -123,6 +175,56 @@ class FakeIdentity:
     def _check(self, id: str) -> None:
         if id != KEY.id:
             raise NotFound(f"key '{id}' does not exist")
+
+
+class FakeSignIn:
+    """The one code is `once`."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+        self._codes = {"once"}
+
+    async def create_code(self) -> SessionCodeView:
+        self._gateway.record_call()
+        return SessionCodeView(code="once", expires_at=AT)
+
+    async def open(self) -> OpenedSession:
+        self._gateway.record_call()
+        text = f"shs_{len(self._gateway.sessions)}.x"
+        self._gateway.sessions.add(text)
+        return OpenedSession(text, "shunter-session-1", 60, SessionView(user="tester", expires_at=AT))
+
+    async def redeem(self, code: str) -> OpenedSession:
+        if code not in self._codes:
+            raise Unauthorized("no such code")
+        self._codes.discard(code)
+        return await self.open()
+
+    async def end(self, session: str) -> None:
+        self._gateway.record_call()
+        self._gateway.sessions.discard(session)
+
+
+class FakeSecrets:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def list(self, namespace: str, limit: int, after: str | None) -> SecretPage:
+        self._gateway.record_call((namespace, limit, after))
+        return SecretPage([SECRET], None, 1)
+
+    async def set(self, namespace: str, name: str, value: bytes) -> SecretView:
+        self._gateway.record_call((namespace, name, value))
+        return SECRET
+
+    async def delete(self, namespace: str, name: str) -> None:
+        self._gateway.record_call((namespace, name))
+        if name != SECRET.name:
+            raise NotFound(f"secret '{name}' does not exist in namespace '{namespace}'")
+
+    async def rotate_key(self) -> KeyRotation:
+        self._gateway.record_call()
+        return KeyRotation("abcdef012345", 1, True)
 
 
 class FakeQueues:
@@ -409,3 +511,16 @@ class FakeManagers:
     async def wait_leader_changed(self, url: str) -> None:
         while self.leader == url:
             await asyncio.sleep(0.005)
+
+
+class FakeTelemetry:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    def metrics(self) -> bytes:
+        self._gateway.record_call()
+        return b"# EOF\n"
+
+    async def debug(self, profile_s: float) -> DebugView:
+        self._gateway.record_call(profile_s)
+        return DebugView(name="m1", version="0", python="3", metrics="# EOF\n", rounds=[], stalls=[], profile="")

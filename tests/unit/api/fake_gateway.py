@@ -12,11 +12,12 @@ from typing import TypeVar
 
 from shunter.model.errors import ShunterError
 from shunter.model.identity.roles import Role, check_permission
+from shunter.model.identity.scopes import check_scope
 from shunter.model.job.manifests import JobReader
 from shunter.model.rest.cluster_views import EventView
-from shunter.ports.callers import Caller, JobReference
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.jobs import LogChunk
+from shunter.ports.principals import JobReference, Principal
 from tests.contracts.memory_objects import MemoryObjectService
 from tests.unit.api.fake_admin import (
     FakeCluster,
@@ -30,10 +31,15 @@ from tests.unit.api.fake_admin import (
     FakePolicies,
     FakeQueues,
     FakeSchedulers,
+    FakeSecrets,
+    FakeSignIn,
+    FakeTelemetry,
     FakeTemplates,
+    FakeTenants,
     event,
 )
 from tests.unit.api.fake_jobs import FakeExplain, FakeJobs, FakeServices, FakeStreams, FakeTasks
+from tests.unit.api.fake_monitor import FakeMonitor
 from tests.unit.api.job_table import JobTable
 
 TOKEN = "correct-horse"
@@ -45,9 +51,11 @@ class FakeGateway:
     """Serves one caller at a time, and remembers the last one."""
 
     def __init__(self) -> None:
-        self.caller = Caller("nobody", frozenset())
+        self.caller = Principal("nobody", frozenset())
         self.roles: frozenset[Role] = frozenset((Role.ADMIN,))  # of the token
         self.key = ""  # whose token it is
+        self.sessions: set[str] = set()  # that are open
+        self.renewed: dict[str, str] = {}
         self.manifests = JobReader(_check_constraint)
         self.job_table = JobTable()
         self.received: list[object] = []  # the queries, as they arrived
@@ -85,13 +93,32 @@ class FakeGateway:
         self.metrics = FakeMetrics(self)
         self.managers = FakeManagers(self)
         self.identity = FakeIdentity(self)
+        self.sign_in = FakeSignIn(self)
+        self.telemetry = FakeTelemetry(self)
+        self.secrets = FakeSecrets(self)
+        self.monitor = FakeMonitor(self)
+        self.tenants = FakeTenants(self)
         self.replication = self.managers
+        self.has_revoked = False  # every token
+        self.tenant = ""  # of whoever has the token
 
-    def authenticate(self, token: str) -> Caller | None:
-        return Caller(USER, self.roles, self.key) if hmac.compare_digest(token.encode(), TOKEN.encode()) else None
+    def authenticate(self, token: str) -> Principal | None:
+        if self.has_revoked:
+            return None
+        if token in self.sessions:
+            return Principal(USER, self.roles, self.key, self.tenant)
+        return (
+            Principal(USER, self.roles, self.key, self.tenant)
+            if hmac.compare_digest(token.encode(), TOKEN.encode())
+            else None
+        )
 
-    def for_caller(self, caller: Caller, operation: str) -> CallerGateway:
+    def renew_session(self, text: str) -> str | None:
+        return self.renewed.get(text)
+
+    def for_caller(self, caller: Principal, operation: str) -> CallerGateway:
         check_permission(caller.roles, operation)
+        check_scope(caller.is_cluster_wide, operation)
         self.caller = caller
         return CallerGateway(**{field.name: getattr(self, field.name) for field in fields(CallerGateway)})
 

@@ -26,9 +26,10 @@ from shunter.model.rest.job_views import (
 )
 from shunter.model.rest.log_views import JobLogEnd, JobLogLine, TaskLogView
 from shunter.model.rest.plan_views import PlannedJobView, PlannedObjectView, PlanView, WhyView
-from shunter.ports.callers import JobReference, TaskReference
-from shunter.ports.jobs import JobLogQuery, JobQuery, LogChunk, LogQuery, TaskQuery
+from shunter.ports.admin import EventPosition
+from shunter.ports.jobs import JobLogQuery, JobNews, JobQuery, LogChunk, LogQuery, Suggestion, TaskQuery
 from shunter.ports.objects import Applied
+from shunter.ports.principals import JobReference, TaskReference
 from tests.unit.api.job_table import task_view
 
 if TYPE_CHECKING:
@@ -164,6 +165,17 @@ class FakeStreams:
 
         return self._gateway.tracked(lines)
 
+    async def watch_job(self, job: JobReference, after: EventPosition | None) -> AsyncGenerator[JobNews, None]:
+        self._gateway.record_call(after)
+        found = self._gateway.job_table.find(job)
+
+        async def news() -> AsyncGenerator[JobNews, None]:
+            yield JobNews("1", job=found.view)
+            await found.ended.wait()
+            yield JobNews("2", end=found.view)
+
+        return self._gateway.tracked(news)
+
     async def read_log(self, job: JobReference, task: TaskReference, query: LogQuery) -> LogChunk:
         self._gateway.record_call(query)
         self._gateway.job_table.task(job, task.index)
@@ -215,6 +227,10 @@ class FakeExplain:
         view = self._gateway.job_table.find(job).view
         sentence = "it waits for the test" if task is None else f"task {task.index} waits for the test"
         return WhyView(name=view.name, state=view.state, sentence=sentence, counts=view.counts)
+
+    async def apply_suggestion(self, job: JobReference, suggestion: Suggestion) -> JobView:
+        self._gateway.record_call(suggestion)
+        return self._gateway.job_table.find(job).view
 
     async def why_object(self, kind: str, name: ObjectName) -> WhyView:
         self._gateway.record_call(name)

@@ -10,7 +10,7 @@ import msgspec
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import JobSpec
 from shunter.model.rest.job_views import JobView, SubmittedJob, TaskView
-from shunter.ports.callers import Caller, JobReference
+from shunter.ports.principals import JobReference, Principal
 
 AT = "2030-01-01T00:00:00.000Z"
 
@@ -29,7 +29,7 @@ class JobTable:
     def make_name(self) -> str:
         return f"run-{len(self.by_id) + 1}"
 
-    def submit(self, spec: JobSpec, caller: Caller) -> SubmittedJob:
+    def submit(self, spec: JobSpec, caller: Principal) -> SubmittedJob:
         runs = [
             job for job in self.by_id.values() if (job.spec.namespace, job.spec.name) == (spec.namespace, spec.name)
         ]

@@ -184,3 +184,15 @@ def test_a_wrong_token_of_a_new_context_is_named(cluster: Cluster, user: Path, s
         f"shunter: error: --token-file: the cluster at {cluster.server.url} refused this token "
         f"(got '{user}/token'); copy `token` from the manager's SHUNTER_HOME\n"
     )
+
+
+def test_whoever_names_another_cluster_must_not_change_this_machines(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shunter: Shunter
+) -> None:
+    monkeypatch.setenv("SHUNTER_URL", "http://other.example:7070")
+    monkeypatch.delenv("SHUNTER_HOME", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    said = shunter("token", "reset")
+    assert said.code == 2
+    assert said.err.startswith("shunter: error: SHUNTER_URL: names the cluster at http://other.example:7070, but this")
+    assert list(tmp_path.iterdir()) == []

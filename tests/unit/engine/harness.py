@@ -15,6 +15,7 @@ from shunter.engine.read.events import render
 from shunter.engine.recovery import load_state
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
+from shunter.model import secrets
 from shunter.model.errors import ShunterError
 from shunter.model.job.spec import GroupSpec, JobSpec, Restart, TaskSpec, estimate_bucket
 from shunter.model.lifecycles import TaskState
@@ -79,6 +80,7 @@ class Harness:
         self.engine = self._new_engine()
         self._running: asyncio.Task[None] | None = None
         self._seq: dict[int, int] = {}
+        self.attributes = {secrets.ATTRIBUTE: "true"}  # of nodes that join
 
     def _new_engine(self) -> Engine:
         return Engine(
@@ -122,7 +124,9 @@ class Harness:
         self, name: str = "n1", cpu: int = 2, boot: str = "b1", datacenter: str = "", **capacity: int
     ) -> int:
         amounts = {"cpu": cpu * 1000, "memory": 2**30, **capacity}
-        hello = Hello(protocol=1, name=name, boot=boot, capacity=amounts, datacenter=datacenter)
+        hello = Hello(
+            protocol=1, name=name, boot=boot, capacity=amounts, datacenter=datacenter, attributes=self.attributes
+        )
         welcome = await self.engine.hello(hello)
         assert isinstance(welcome, Welcome)
         self._seq[welcome.node] = 1

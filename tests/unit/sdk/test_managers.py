@@ -37,7 +37,7 @@ NOT_LEADER = answer(503, {"title": "not the leader", "detail": "nobody leads"}, 
 FOUND = answer(200, job_document())
 
 
-class Caller(Protocol):
+class Principal(Protocol):
     """A client of either kind, called the same way."""
 
     def call(self, method: str, *arguments: Any, **options: Any) -> Any: ...
@@ -82,15 +82,15 @@ class AsyncCaller:
         self.runner.close()
 
 
-Connect = Callable[[list[str]], Caller]
+Connect = Callable[[list[str]], Principal]
 
 
 @pytest.fixture(params=[BlockingCaller, AsyncCaller], ids=["blocking", "async"])
 def connect(request: pytest.FixtureRequest) -> Iterator[Connect]:
     with ExitStack() as opened:
 
-        def connect(urls: list[str]) -> Caller:
-            caller: Caller = request.param(urls)
+        def connect(urls: list[str]) -> Principal:
+            caller: Principal = request.param(urls)
             opened.callback(caller.close)
             return caller
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from shunter.model.rest.job_views import JobView
+from shunter.model.rest.plan_views import SuggestionView
 from shunter.sdk.calls.objects import BASE
 from shunter.sdk.client import Client, Job
 from shunter.sdk.endpoint import Endpoint, Finder
@@ -139,8 +140,28 @@ VERBS: list[tuple[Call, str, object]] = [
     # managers
     (lambda: client.managers(), "GET /managers", None),
     (lambda: client.step_down(), "POST /managers/step-down", None),
+    (lambda: client.debug(2), "GET /managers/self/debug?profile=2", None),
     # nodes
     (lambda: client.nodes(), "GET /nodes?limit=1000", None),
+    (lambda: client.node_map("zone"), "GET /node-map?group_by=zone", None),
+    (lambda: client.node_tasks("a/b", 5), "GET /nodes/a%2Fb/tasks?limit=5", None),
+    (lambda: client.search("a b", 3), "GET /search?q=a+b&limit=3", None),
+    (lambda: client.job_counts("queue", "*"), "GET /job-counts?namespace=%2A&group_by=queue", None),
+    (lambda: job.task_map(cells=9), "GET /jobs/id:7/task-map?namespace=film&cells=9", None),
+    (
+        lambda: job.apply_suggestion(SuggestionView(field="spec.priority", before=1, after=None, text="")),
+        "POST /jobs/id:7/suggestions?namespace=film",
+        {"field": "spec.priority", "before": 1, "after": None},
+    ),
+    (lambda: client.analytics(NOON, steps=9), f"GET /analytics?namespace=%2A&start={NOON_UTC}&steps=9", None),
+    (lambda: client.decisions(all=True, limit=9), "GET /flight/decisions?all=true&limit=9", None),
+    (lambda: job.manifest(2), "GET /jobs/id:7/manifest?namespace=film&version=2", None),
+    (lambda: job.timeline(limit=9), "GET /jobs/id:7/timeline?namespace=film&limit=9", None),
+    (
+        lambda: client.jobs(text="ren", queue="night", user="ana", type="batch", since=NOON, sort="name", limit=1),
+        f"GET /jobs?namespace=default&q=ren&queue=night&user=ana&type=batch&since={NOON_UTC}&sort=name&limit=1",
+        None,
+    ),
     (lambda: client.node("a/b"), "GET /nodes/a%2Fb", None),
     (lambda: client.node_stats("a"), "GET /nodes/a/stats", None),
     (lambda: client.node_metrics("a", NOON), f"GET /nodes/a/metrics?start={NOON_UTC}", None),
@@ -175,6 +196,7 @@ VERBS: list[tuple[Call, str, object]] = [
     (lambda: client.delete_queue("a"), "DELETE /queues/a", None),
     (lambda: client.purge_queue("a"), "POST /queues/a/purge", None),
     (lambda: client.whoami(), "GET /me", None),
+    (lambda: client.session_code(), "POST /sessions/codes", {}),
     (lambda: client.users(), "GET /users?limit=1000", None),
     (lambda: client.put_user("a", roles=("viewer",)), "PUT /users/a", {"roles": ["viewer"]}),
     (lambda: client.keys(), "GET /keys?limit=1000", None),
@@ -183,8 +205,17 @@ VERBS: list[tuple[Call, str, object]] = [
         "POST /keys",
         {"roles": ["viewer"], "user": "a", "note": "b", "expires_in": "1h"},
     ),
+    (lambda: client.create_tenant("a", quotas={"cpu": 2}), "POST /tenants", {"name": "a", "quotas": {"cpu": 2}}),
+    (lambda: client.update_tenant("a", queues=["b"]), "PATCH /tenants/a", {"queues": ["b"]}),
+    (lambda: client.tenant("a"), "GET /tenants/a", None),
+    (lambda: client.tenants(), "GET /tenants?limit=1000", None),
+    (lambda: client.delete_tenant("a"), "DELETE /tenants/a", None),
     (lambda: client.rotate_key("a", "1h"), "POST /keys/a/rotate", {"overlap": "1h"}),
     (lambda: client.revoke_key("a"), "DELETE /keys/a", None),
+    (lambda: client.secrets(namespace="n"), "GET /secrets?namespace=n&limit=1000", None),
+    (lambda: client.set_secret("a", "x", namespace="n"), "PUT /secrets/a?namespace=n", {"value": "eA=="}),
+    (lambda: client.delete_secret("a", namespace="n"), "DELETE /secrets/a?namespace=n", None),
+    (lambda: client.rotate_secrets_key(), "POST /secrets-key/rotate", None),
     (lambda: client.dead_letters(job="a", limit=5), "GET /dead?namespace=default&job=a&limit=5", None),
     (lambda: client.replay_dead([7]), "POST /dead/replay?namespace=default", {"numbers": [7]}),
     (lambda: client.purge_dead(job="a"), "POST /dead/purge?namespace=default", {"numbers": [], "job": "a"}),

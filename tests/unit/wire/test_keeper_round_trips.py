@@ -24,6 +24,7 @@ from shunter.worker.process.protocol import (
     TaskPorts,
     Termination,
 )
+from shunter.worker.secret_values import secret_files, secret_variables
 from tests.unit.wire.filled_structs import Filler, differences, hints_of
 
 TASKS = 2  # of a filled order: as many as it has entries and shown indexes
@@ -50,8 +51,10 @@ def test_a_keeper_gets_every_field_of_a_spec() -> None:
     task = Filler().fill(TaskSpec)
     verb, id, fields = json_lines.decode(protocol.spec(5, task))
     assert (verb, id) == ("spec", 5)
-    assert same(task, fields)
-    assert msgspec.convert(Spec(fields, {}).fields, TaskSpec) == task, "the next worker gets it back"
+    with_secrets = msgspec.structs.replace(task, env={**task.env, **secret_variables(task)}, secrets=())
+    assert same(with_secrets, fields)
+    assert fields["secret_files"].keys() == secret_files(task).keys()
+    assert msgspec.convert(Spec(fields, {}).fields, TaskSpec) == with_secrets, "the next worker gets it back"
     assert len(json_lines.decode(protocol.spec(5, TaskSpec(("true",))))[2]) == len(fields), "defaults too"
 
 

@@ -158,3 +158,10 @@ async def test_an_unpaired_surrogate_is_named(text: str, at: str, value: str) ->
 async def test_a_body_that_ends_too_early_is_still_called_truncated() -> None:
     answer = await Client(build_app(FakeGateway())).call("POST", "/api/v1/jobs", body=rb'{"a": "\ud83d\ude00", "b": [')
     assert "truncated" in answer.json["problems"][0]["message"]
+
+
+async def test_a_repeated_key_is_refused_with_its_name() -> None:
+    body = b'{"kind": "Job", "spec": {"command": ["true"], "count": 1, "count": 500}}'
+    answer = await Client(build_app(FakeGateway())).call("POST", "/api/v1/jobs", body=body)
+    assert answer.status == 400
+    assert answer.json["problems"][0]["message"] == "has the key 'count' twice in one object"

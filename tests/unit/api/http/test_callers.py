@@ -6,19 +6,19 @@ import pytest
 
 from shunter.api.http.app import EXTERNAL_CALLER, OPEN_EXTERNAL_LISTENER, build_app
 from shunter.model.identity.roles import Role
-from shunter.ports.callers import Caller
 from shunter.ports.gateway import CallerGateway
+from shunter.ports.principals import Principal
 from tests.unit.api.asgi_client import Client, manifest
 from tests.unit.api.fake_gateway import USER, FakeGateway
 
 
 @pytest.fixture
-def bound(gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch) -> list[Caller]:
+def bound(gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch) -> list[Principal]:
     """The callers to which the gateway was bound."""
-    callers: list[Caller] = []
+    callers: list[Principal] = []
     for_caller = gateway.for_caller
 
-    def note(caller: Caller, operation: str) -> CallerGateway:
+    def note(caller: Principal, operation: str) -> CallerGateway:
         callers.append(caller)
         return for_caller(caller, operation)
 
@@ -26,24 +26,24 @@ def bound(gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch) -> list[Caller]
     return callers
 
 
-ME = Caller(USER, frozenset((Role.ADMIN,)))
+ME = Principal(USER, frozenset((Role.ADMIN,)))
 
 
-async def test_a_request_is_bound_to_its_caller_once(client: Client, bound: list[Caller]) -> None:
+async def test_a_request_is_bound_to_its_caller_once(client: Client, bound: list[Principal]) -> None:
     await client.post("/api/v1/jobs", manifest())  # two calls of the gateway: submit and get
     assert bound == [ME]
     await client.call("PATCH", "/api/v1/nodes/here", body=b'{"labels": {"a": "b"}, "attributes": {"c": "d"}}')
     assert bound == [ME] * 2
 
 
-async def test_a_request_without_a_token_or_route_is_not_bound(client: Client, bound: list[Caller]) -> None:
+async def test_a_request_without_a_token_or_route_is_not_bound(client: Client, bound: list[Principal]) -> None:
     assert (await client.get("/api/v1/jobs", headers={})).status == 401
     assert (await client.get("/api/v1/nothing")).status == 404
     assert (await client.call("PUT", "/api/v1/queues")).status == 405
     assert bound == []
 
 
-async def test_an_open_listener_has_a_caller_of_its_own(gateway: FakeGateway, bound: list[Caller]) -> None:
+async def test_an_open_listener_has_a_caller_of_its_own(gateway: FakeGateway, bound: list[Principal]) -> None:
     client = Client(build_app(gateway, listener=OPEN_EXTERNAL_LISTENER))
     assert (await client.get("/external/testbeds", headers={})).status == 200
     assert bound == [EXTERNAL_CALLER]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import resource
+import socket
 from dataclasses import replace
 from typing import cast
 
@@ -12,12 +13,14 @@ import pytest
 from websockets.asyncio.client import connect
 
 from shunter.adapters.system.descriptors import raise_descriptor_limit
+from shunter.api.http import connection
 from shunter.api.http.app import OPEN_EXTERNAL_LISTENER, ApiSettings, build_app
 from shunter.api.http.connection_limits import ConnectionLimits, ConnectionTimeouts
 from shunter.api.http.server import HttpServer, serve
 from shunter.ports.jobs import LogChunk
 from tests.unit.api.asgi_client import AUTHORIZED, Client, manifest
 from tests.unit.api.fake_gateway import FakeGateway
+from tests.unit.api.live_server import live_server
 
 SHORT = ConnectionTimeouts(header_s=0.05, body_pause_s=0.05, body_s=0.2, write_s=0.05, header_bytes_max=2_000)
 PATIENT = replace(SHORT, header_s=10.0)  # for requests whose headers come
@@ -244,3 +247,28 @@ async def test_a_websocket_has_one_host_too(target: str, hosts: list[str]) -> No
     answer = await converse(server, f"GET {target} HTTP/1.1\r\n{headers}\r\n")
     assert answer.split(b" ", 2)[1] in (b"400", b"403", b"404"), answer
     await server.stop()
+
+
+def _upload(port: int, version: str, size: int) -> bytes:
+    """As simple clients do: send everything, then read; the server closes afterwards."""
+    head = f"POST /api/v1/nodes/n1/drain HTTP/{version}\r\nhost: x\r\n{TOKEN}connection: close\r\n"
+    with socket.create_connection(("127.0.0.1", port), timeout=WAIT_S) as peer:
+        peer.sendall(f"{head}content-length: {size}\r\n\r\n".encode() + bytes(size))
+        answer = b""
+        while part := peer.recv(65_536):
+            answer += part
+    return answer
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_client_that_sends_a_body_over_the_limit_gets_its_answer_and_no_reset(version: str) -> None:
+    with live_server() as (port, _):
+        answer = _upload(port, version, 16 * 2**20)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"the body is larger than 65,536 bytes" in answer
+
+
+def test_only_so_much_of_such_a_body_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "DRAINED_BYTES_MAX", 2**20)
+    with live_server() as (port, _), pytest.raises((ConnectionResetError, BrokenPipeError)):
+        _upload(port, "1.1", 64 * 2**20)

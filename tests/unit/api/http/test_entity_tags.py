@@ -16,7 +16,7 @@ TAGGED = {
     "listJobs", "getJob", "listRuns", "listTasks", "getTask", "listAttempts", "listTemplates", "getTemplate",
     "listDead", "listTestbeds", "listAllTestbeds", "getTestbed", "listBatchJobs",
     "listAllBatchJobs", "getBatchJob", "listSchedulings", "listAllSchedulings", "getScheduling", "listObjects",
-    "listAllObjects",
+    "listAllObjects", "countJobs", "getTaskMap", "listNodeTasks", "search",
 }  # fmt: skip
 
 

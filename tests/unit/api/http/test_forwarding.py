@@ -15,7 +15,7 @@ import pytest
 from shunter.adapters.http.manager_client import HttpManagerClient
 from shunter.api.http import forwarding
 from shunter.api.http.app import ApiSettings, build_app
-from shunter.api.http.forwarding import FORWARDED_HEADER
+from shunter.api.http.exchange import FORWARDED_HEADER
 from shunter.api.http.server import HttpServer, serve
 from shunter.model.rest.manager_views import ManagerView
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway

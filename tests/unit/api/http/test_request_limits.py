@@ -24,6 +24,18 @@ async def test_a_user_who_sends_too_much_is_told_when_to_try_again() -> None:
     assert [(await client.get("/api/v1/jobs")).status for _ in range(2)] == [200, 429]
 
 
+async def test_each_answer_says_what_is_left() -> None:
+    client = open_client(2, [0.0])
+    names = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset")
+    answers = [await client.get("/api/v1/jobs") for _ in range(3)]
+    assert [[answer.headers[name] for name in names] for answer in answers] == [
+        ["2", "1", "2"],
+        ["2", "0", "4"],
+        ["2", "0", "4"],
+    ]
+    assert "ratelimit-limit" not in (await client.get("/healthz")).headers
+
+
 async def test_health_is_never_limited() -> None:
     client = open_client(1, [0.0])
     assert [(await client.get("/healthz")).status for _ in range(5)] == [200] * 5

@@ -8,7 +8,7 @@ from base64 import b64encode
 import pytest
 
 from shunter.ports.admin import DeadLetterSelector, DispatchRequest, QueueChange
-from shunter.ports.callers import JobReference
+from shunter.ports.principals import JobReference
 from tests.unit.api.asgi_client import AUTHORIZED, Client, Response, manifest
 from tests.unit.api.fake_gateway import FakeGateway
 

@@ -10,8 +10,8 @@ import pytest
 from shunter.api.http.app import ApiSettings, build_app
 from shunter.api.routes import jobs
 from shunter.model.errors import Busy, StoreFailed
-from shunter.ports.callers import JobReference, TaskReference
 from shunter.ports.jobs import JobQuery, TaskQuery
+from shunter.ports.principals import JobReference, TaskReference
 from tests.unit.api.asgi_client import AUTHORIZED, Client, manifest
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from shunter.ports.callers import Caller, JobReference, TaskReference
+from shunter.ports.principals import JobReference, Principal, TaskReference
 from tests.unit.api.asgi_client import Client
 from tests.unit.api.fake_gateway import FakeGateway
 
@@ -47,7 +47,7 @@ async def test_each_request_calls_its_service(
     await client.call("POST", "/api/v1/jobs", body=json.dumps(WEB).encode())
     answer = await client.call(method, f"/api/v1{path}", body=b"" if body is None else json.dumps(body).encode())
     assert (answer.status, answer.json["name"]) == (200, "here" if "/nodes/" in path else "web")
-    assert (gateway.received[-1], gateway.caller) == (received, Caller("tester", gateway.roles))
+    assert (gateway.received[-1], gateway.caller) == (received, Principal("tester", gateway.roles))
 
 
 async def test_attributes_and_labels_are_patched_together(client: Client, gateway: FakeGateway) -> None:

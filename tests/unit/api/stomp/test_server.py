@@ -11,6 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER
+from shunter.api.stomp import server as stomp_server
 from shunter.api.stomp.hub import Hub
 from shunter.model.errors import Gone
 from shunter.model.objects.object_meta import ObjectName
@@ -204,6 +205,16 @@ async def test_the_token_comes_with_the_upgrade_or_with_connect(gateway: FakeGat
                 raise AssertionError
 
 
+async def test_topics_are_for_those_who_see_all_namespaces(gateway: FakeGateway) -> None:
+    gateway.tenant = "red"
+    async with serving(gateway, EXTERNAL_LISTENER) as server:
+        with pytest.raises(InvalidStatus, match="403"):
+            async with peer(server, **BEARER):
+                raise AssertionError
+        async with peer(server) as one:
+            assert (await one.connected(passcode=TOKEN)).headers["message"] == "unauthorized"
+
+
 async def test_an_open_door_needs_no_token(gateway: FakeGateway) -> None:
     async with serving(gateway, OPEN_EXTERNAL_LISTENER) as server, peer(server, origin="http://localhost:1") as one:
         assert (await one.connected()).command == "CONNECTED"
@@ -286,3 +297,18 @@ async def test_what_is_no_message_of_sockjs_is_an_error(gateway: FakeGateway) ->
 async def test_below_the_endpoint_there_is_a_raw_websocket(gateway: FakeGateway) -> None:
     async with serving(gateway) as server, peer(server, "/scheduler/websocket", **BEARER) as one:
         assert (await one.connected()).command == "CONNECTED"
+
+
+@pytest.mark.parametrize("is_in_connect_frame", [False, True])
+async def test_a_session_ends_soon_after_its_token_was_revoked(
+    gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch, is_in_connect_frame: bool
+) -> None:
+    monkeypatch.setattr(stomp_server, "CHECK_EVERY_S", 0.02)
+    options, headers = ({}, {"passcode": TOKEN}) if is_in_connect_frame else (BEARER, {})
+    async with serving(gateway) as server, peer(server, **options) as one:
+        await one.connected(**headers)
+        await one.subscribe("/topic/jobs")
+        gateway.has_revoked = True
+        error = await one.receive_frame()
+        assert (error.command, error.headers["message"]) == ("ERROR", "unauthorized")
+        assert "its token is no longer valid" in error.body.decode()

@@ -267,17 +267,13 @@ def test_a_setting_is_changed_and_the_cluster_shown(cluster: Cluster, shunter: S
 
 
 def test_events_are_the_latest_ones(cluster: Cluster, shunter: Shunter) -> None:
-    cluster.answers |= {"GET /cluster": answer(200, CLUSTER), "GET /events": page(EVENT, EVENT | {"id": "250-0"})}
-    lines = shunter("events", "--limit", "1").out.splitlines()
-    assert lines[1].split()[:4] == ["250-0", "2026-01-02T03:04:05.000Z", "tasks.placed", "render/0-9"]
-    assert lines[1].endswith("assigned, tasks 0-9, on vm, attempt 1") and len(lines) == 2
-    assert cluster.received[1] == "GET /events?namespace=%2A&limit=1000&after=249"
-
-
-def test_events_of_a_quiet_time_are_looked_for_further_back(cluster: Cluster, shunter: Shunter) -> None:
-    cluster.answers |= {"GET /cluster": answer(200, CLUSTER), "GET /events": page(EVENT)}
-    assert len(json.loads(shunter("events", "--limit", "20", "-o", "json").out)["items"]) == 1
-    assert [path.rpartition("=")[2] for path in cluster.received[1:]] == ["230", "50", "0"]
+    """Asks for nothing that only cluster-wide credentials see: tenants list their events too."""
+    cluster.answers["GET /events"] = page(EVENT | {"id": "250-0"}, EVENT)
+    lines = shunter("events", "--limit", "2").out.splitlines()
+    assert lines[2].split()[:4] == ["250-0", "2026-01-02T03:04:05.000Z", "tasks.placed", "render/0-9"]
+    assert lines[2].endswith("assigned, tasks 0-9, on vm, attempt 1")
+    assert lines[1].split()[0] == EVENT["id"]
+    assert cluster.received == ["GET /events?namespace=%2A&order=newest&limit=2"]
 
 
 def test_followed_events_are_a_line_each_for_programs(cluster: Cluster, shunter: Shunter) -> None:
@@ -358,3 +354,30 @@ def test_jobs_are_found_by_a_pattern(cluster: Cluster, shunter: Shunter) -> None
     said = shunter("jobs", "--name", "render*", "--limit", "2")
     assert [line.split()[0] for line in said.out.splitlines()[1:]] == ["render-1", "render-2"]
     assert "fetch" in shunter("jobs", "--name", "fetch").out
+
+
+def test_a_job_whose_tasks_all_wait_to_start_again_is_pending(cluster: Cluster, shunter: Shunter) -> None:
+    again = job_document("again", state="running", counts={"queued": 1}, started_at="2026-01-02T03:04:06.000Z")
+    busy = job_document("busy", state="running", counts={"queued": 1, "running": 1}, count=2)
+    cluster.answers |= {
+        "GET /jobs": page(again, busy),
+        "GET /jobs/again": answer(200, again),
+        "GET /jobs/id:7/tasks": page(TASK | {"state": "queued"}),
+    }
+    _, first, second = columns(shunter("jobs").out)
+    assert (first[2], second[2]) == ("pending", "running")
+    assert "state      pending: its tasks wait to start again; `shunter why again`" in shunter("job", "again").out
+
+
+def test_pending_jobs_are_listed_with_those_that_wait_again(cluster: Cluster, shunter: Shunter) -> None:
+    again = job_document("again", state="running", counts={"queued": 1})
+    busy = job_document("busy", state="running", counts={"running": 1})
+    cluster.answers["GET /jobs"] = page(job_document("new"), again, busy)
+    assert [row[0] for row in columns(shunter("jobs", "--state", "pending").out)] == ["NAME", "new", "again"]
+    assert "state=pending&state=running" in cluster.received[0]
+
+
+def test_a_running_task_that_was_lost_says_how_often(cluster: Cluster, shunter: Shunter) -> None:
+    task = TASK | {"state": "running", "exit_code": None, "ended_at": None, "reason": None, "lost": 2}
+    cluster.answers |= {"GET /jobs/render": answer(200, job_document()), "GET /jobs/id:7/tasks": page(task)}
+    assert shunter("tasks", "render").out.rstrip().endswith("was lost 2 times")

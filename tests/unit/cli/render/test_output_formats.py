@@ -23,6 +23,7 @@ NOTHING_TO_FORMAT = {
     "top": "a screen",
     "flight export": "it writes a file",
     "profiler": "it runs until it is ended",
+    "ui": "it opens a browser; --print is the URL alone",
     "up": "it starts a process",
     "down": "it ends a process",
     "manager": "it starts a process",
@@ -35,12 +36,14 @@ NOTHING_TO_FORMAT = {
     "context use": "it writes a file of this user",
     "context remove": "it writes a file of this user",
     "context delete": "it is context remove by another name",
+    "debug bundle": "it writes a file",
     "version": "one word",
 }
 FAMILIES = {
     "context",
     "queue",
     "node",
+    "tenant",
     "batchjob",
     "metrics",
     "store",
@@ -48,6 +51,9 @@ FAMILIES = {
     "key",
     "user",
     "token",
+    "secret",
+    "ca",
+    "debug",
 }  # they only have commands below them
 
 

@@ -4,9 +4,11 @@ them."""
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from shunter.adapters.crypto.key_ring import KeyFile, KeyRing
 from shunter.engine.objects.apply import set_status
 from shunter.model.errors import Conflict, Invalid
 from shunter.model.job.spec import JobOptions
@@ -15,6 +17,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
 from shunter.model.objects.schedulings import SchedulingState
 from shunter.model.objects.testbeds import TestbedSpec
+from shunter.model.secrets import associated_data
 from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.engine.object_harness import (
     TESTBED_NAME,
@@ -240,5 +243,32 @@ def test_each_run_of_spark_has_a_secret_of_its_own_and_a_command_has_none() -> N
         assert len(set(secrets)) == 2 and all(len(secret) > 50 for secret in secrets)
         command_job = harness.engine.state.find_job("default", "bj.c")
         assert command_job is not None and not command_job.spec_version.groups[0].task.payload
+
+    run_scenario(scenario)
+
+
+def test_the_secret_of_spark_is_stored_encrypted_until_the_application_has_ended(tmp_path: Path) -> None:
+    async def scenario(harness: Harness) -> None:
+        harness.engine.secret_keys = KeyRing(KeyFile(tmp_path / "keys", may_create=True))
+        await setup_testbed(harness, nodes=1, slots_per_node=1)
+        spark = BatchJobSpec(spark={"type": "Python", "mainApplicationFile": "local:///a.py"})
+        await harness.join("big", memory=4 * 2**30, cpu=4)
+        await harness.engine.label_node("big", {"example.org/big": "0"})
+        big = ObjectName("default", "big")
+        size = {"cpu": 500, "memory": 900 * 2**20}
+        await apply_drafts(harness, Draft(TESTBED, big, TestbedSpec(1, "example.org/big", size)))
+        await apply_drafts(harness, Draft(BATCH_JOB, ObjectName("default", "s"), spark), queue("q", "s", testbed=big))
+        job, secrets = harness.engine.state.find_job("default", "bj.s"), harness.engine.state.secrets
+        assert job is not None
+        for group in job.spec_version.groups:
+            assert json.loads(group.task.payload or b"")["secret"] == ""
+            assert [(each.name, each.value) for each in group.task.secrets] == [(f".application-{job.id}", None)]
+        [stored] = secrets.secrets.values()
+        value = harness.engine.secret_keys.open(stored.sealed, associated_data("default", stored.name))
+        assert len(value) > 50
+        assert list(secrets.of_namespace("default")) == []
+        await harness.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+        await harness.settle()
+        assert secrets.secrets == {}
 
     run_scenario(scenario)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from shunter.engine.changes import decode_round
 from shunter.engine.read.events import CATALOGUE, render
+from shunter.engine.state.registries.cluster import TOKEN_RESET_SETTING
 from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import Returned, Started
@@ -45,6 +46,8 @@ COVERED_ELSEWHERE = {  # what the story below does not tell, and the test that d
     "user.set": "identity/test_identity.py",
     "key.set": "identity/test_identity.py",
     "key.revoked": "identity/test_identity.py",
+    "tenant.set": "../gateway/test_tenants.py",
+    "tenant.deleted": "../gateway/test_tenants.py",
     "dead.dropped": "jobs/test_dead_letters.py",
     "tasks.added": "services/test_reconcile.py",
     "tasks.down": "services/test_reconcile.py",
@@ -145,6 +148,9 @@ def test_each_kind_of_input_gives_its_own_events_in_order() -> None:
         await harness.engine.set_settings({"policy": "spread"})
         types, version = await new_event_types(harness, version)
         assert types == ["cluster.changed"]
+        await harness.engine.set_settings({TOKEN_RESET_SETTING: "2026-01-02T03:04:05.000Z"})
+        types, version = await new_event_types(harness, version)
+        assert types == ["cluster.token_reset"]
         assert set(CATALOGUE) == SEEN | set(COVERED_ELSEWHERE)
 
     run_scenario(scenario)

@@ -15,10 +15,12 @@ from shunter.engine import changes as c
 from shunter.engine.changes.formats import FORMAT
 from shunter.engine.state.records import ClassKey, Job, Lanes, NodeRecord, TaskSet
 from shunter.engine.state.registries.dead_letters import DeadLetter
-from shunter.engine.state.registries.identity import ApiKey, User
+from shunter.engine.state.registries.identity import ApiKey, User, user_key
 from shunter.engine.state.registries.queues import Queue
+from shunter.engine.state.registries.secrets import Secret
 from shunter.engine.state.registries.services import ServiceState
 from shunter.engine.state.registries.templates import Template
+from shunter.engine.state.registries.tenants import Tenant
 from shunter.engine.state.snapshot_writer import make_snapshot
 from shunter.engine.state.snapshots import load
 from shunter.engine.state.state import State
@@ -152,7 +154,7 @@ def test_every_field_of_the_registries_survives() -> None:
     spec = msgspec.structs.replace(filler.fill(JobSpec), options=JobOptions(schedule=Schedule("0 * * * *")))
     template = dataclasses.replace(filler.fill(Template), spec=spec, body=msgspec.msgpack.encode(spec))
     objects = [filler.fill(kind) for kind in (Testbed, BatchJob, Scheduling)]
-    user, key = filler.fill(User), filler.fill(ApiKey)
+    user, key, secret, tenant = filler.fill(User), filler.fill(ApiKey), filler.fill(Secret), filler.fill(Tenant)
     fill: dict[str, dict[str, Any]] = {
         "format": {"active": FORMAT, "raised_by": "0.1.0"},
         "cluster": {"values": {"policy": "spread"}},
@@ -164,7 +166,9 @@ def test_every_field_of_the_registries_survives() -> None:
         "dead": {"letters": {5: dataclasses.replace(filler.fill(DeadLetter), number=5)}, "_last_number": 6},
         "lasting": {"jobs": {JOB: filler.fill(ServiceState)}},
         "moves": {"pinned": {(JOB, 1, 0): NODE}},
-        "identity": {"users": {user.name: user}, "keys": {key.id: key}},
+        "secrets": {"secrets": {(secret.namespace, secret.name): secret}, "size_bytes": len(secret.sealed.ciphertext)},
+        "identity": {"users": {user_key(user.tenant, user.name): user}, "keys": {key.id: key}},
+        "tenants": {"tenants": {tenant.name: tenant}},
         "objects": {
             "revision": 7,
             "next_uid": 800,

@@ -43,6 +43,11 @@ def test_figures_can_be_read_by_programs(trace: str, capsys: pytest.CaptureFixtu
     assert (row["policy"], row["jobs"], captured.err) == ("easy", 60, "")
 
 
+def test_what_filters_dropped_is_printed(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["lab", "run", "--trace", trace, "--policy", "fcfs", "--filter", "run,first:50"]) == 0
+    assert "shunter: filter first:50 dropped 10 of 60 jobs: take only the first N jobs\n" in capsys.readouterr().err
+
+
 def test_a_policy_that_fails_prints_no_figures(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("idle_policy.py").write_text(
         "from shunter.scheduler import Decision\n\nclass Idle:\n"

@@ -43,7 +43,7 @@ def test_it_says_what_was_left_out_and_what_is_missing(cluster: Cluster, shunter
         "GET /jobs/id:7/logs": lambda _: chunks(200, log(7, b"x\n", "stderr"), end((tail,), (lost,))),
     }
     done = shunter("logs", "odd", "--stderr", "--tail", "2", "--failed", "--index", "7", "--grep", "a b")
-    assert done.out == "odd/7 | x\n"
+    assert (done.out, done.code) == ("odd/7 | x\n", 2)
     assert done.err == (
         "shunter: left out: earlier lines than the last 2 (1 task: odd/7)\n"
         "shunter: missing: node 'n2' is not connected (40 tasks: odd/7, odd/9, …)\n"
