@@ -8,7 +8,7 @@ TESTS := tests
 # In CI, a test fails if it is skipped because something that can be installed is missing.
 PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
 
-.PHONY: help setup setup-bench setup-docker setup-etcd setup-redis setup-cluster setup-faketime setup-frameworks test-frameworks smoke-frameworks test-managers smoke-managers test-compose setup-compose up down cluster cluster-down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz lab-reproduce bench bench-small docs client proto lock clean
+.PHONY: help setup web test-web smoke-web screenshots setup-browser setup-bench setup-docker setup-etcd setup-redis setup-cluster setup-faketime setup-frameworks test-frameworks smoke-frameworks test-managers smoke-managers setup-observability test-observability smoke-observability test-compose setup-compose up down cluster cluster-down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz lab-reproduce bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +18,8 @@ help: ## list the targets
 setup: ## create .venv with the locked dependencies and Shunter
 	@sh scripts/setup.sh
 
-up: setup ## start a local cluster in the background and run a demo job
+up: setup ## start a local cluster in the background, with the web UI, and run a demo job
+	@sh scripts/setup_web.sh build || echo "setup: the cluster starts without the web UI" >&2
 	@sh scripts/demo.sh
 
 down: setup ## stop the local cluster; its jobs and history stay
@@ -30,10 +31,13 @@ cluster: setup setup-cluster ## start 3 managers, 3 workers, PostgreSQL, etcd an
 cluster-down: ## stop and remove what `make cluster` started
 	@$(BIN)/python scripts/cluster.py down .cluster
 
+web: setup ## build the web UI into web/dist, which a running manager serves at once
+	@sh scripts/setup_web.sh build
+
 # ---- change it ----
 
 # End-to-end tests wait half of the time, so a third process keeps two cores busy. tests/conftest.py orders the folders.
-test: setup setup-docker setup-etcd setup-redis setup-faketime ## run all tests except slow ones
+test: setup web setup-docker setup-etcd setup-redis setup-faketime ## run all tests except slow ones
 	$(PYTEST) $(TESTS) -n 3 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-frameworks: setup setup-frameworks ## test BatchJobs with real Spark and Flink
@@ -47,6 +51,16 @@ test-managers: setup setup-etcd setup-redis setup-cluster ## test several manage
 
 smoke-managers: setup setup-etcd setup-redis setup-cluster ## run the most important of these tests, as CI does
 	$(PYTEST) -m smoke tests/managers
+
+test-web: setup web setup-browser ## test the web UI in a real browser, and its pure code
+	cd web && npm test
+	$(PYTEST) tests/web
+
+smoke-web: setup web setup-browser ## run the most important of these tests, as CI does
+	$(PYTEST) -m smoke tests/web
+
+screenshots: setup web setup-browser ## make the pictures of the README and the docs again
+	$(BIN)/python scripts/make_screenshots.py
 
 test-compose: setup setup-docker setup-compose ## test deploy/compose with a private Docker daemon and images built on the spot
 	$(PYTEST) tests/compose
@@ -64,9 +78,11 @@ format: setup ## fix and format the code with ruff
 types: setup ## check types with mypy --strict
 	$(BIN)/mypy
 
-docs: setup ## regenerate cli.md, events.md, lifecycles.md and schema/ in docs/reference/
+docs: setup ## regenerate cli.md, events.md, lifecycles.md, metrics.md and schema/ in docs/reference/
 	$(BIN)/python scripts/generate_docs.py
 	$(BIN)/python scripts/generate_events_page.py
+	$(BIN)/python scripts/generate_metrics_page.py
+	$(BIN)/python scripts/generate_alerts.py
 	$(BIN)/python scripts/generate_cli_docs.py
 	$(BIN)/python scripts/generate_schema.py
 
@@ -112,6 +128,9 @@ fuzz: setup ## send random input to every operation and parser, for about half a
 lab-reproduce: setup ## run policies on public traces in SHUNTER_TRACES, and compare with published results
 	$(BIN)/python scripts/lab_reproduce.py
 
+setup-browser: ## install the browser that tests of the web UI need, if permitted
+	@sh scripts/setup_web.sh browser
+
 setup-docker: ## install what tests of containers need, if permitted
 	@sh scripts/setup_docker.sh
 
@@ -123,6 +142,16 @@ setup-redis: ## install what tests of shared limits need, if permitted
 
 setup-cluster: setup-etcd setup-redis ## install the servers that `make cluster` starts, if permitted
 	@sh scripts/setup_server.sh postgres postgresql
+
+setup-observability: setup ## install Prometheus and Alertmanager for tests of alerts, if permitted
+	@sh scripts/setup_server.sh prometheus prometheus
+	@sh scripts/setup_server.sh prometheus-alertmanager prometheus-alertmanager
+
+test-observability: setup setup-observability ## test all alerts with a real Prometheus and Alertmanager
+	$(PYTEST) tests/observability
+
+smoke-observability: setup setup-observability ## run the most important of these tests, as CI does
+	$(PYTEST) -m smoke tests/observability
 
 setup-compose: ## install what `make test-compose` needs, if permitted
 	@sh scripts/setup_server.sh docker-compose docker-compose

@@ -49,7 +49,7 @@ The cluster is up: {len(MANAGERS)} managers, {len(WORKERS)} workers, PostgreSQL,
 
 Kill the leader, and see who leads then:
 
-    kill -9 $(cat {folder}/pids/m1.pid); sleep 3; shunter managers
+    kill -9 $(cat {folder}/pids/{cluster.find_leader()}.pid); sleep 3; shunter managers
 
 `make cluster` starts what is missing. `make cluster-down` stops and removes everything.""")
     return 0
@@ -290,13 +290,16 @@ class Cluster:
         shutil.rmtree(self._folder)
         print("the cluster is stopped and removed")
 
-    def _stop_tasks(self) -> None:
+    def find_leader(self) -> str:
+        """Its name; empty if nobody leads, or nobody answers."""
         done = self._run_shunter("managers", "--output", "json")
-        if done.returncode == 0:
-            for manager in json.loads(done.stdout)["items"]:
-                if manager["role"] == "leader":
-                    environment = {**os.environ, "SHUNTER_HOME": str(self._folder / manager["name"])}
-                    subprocess.run([SHUNTER, "down", "--cluster", "--yes"], env=environment, capture_output=True)
+        managers = json.loads(done.stdout)["items"] if done.returncode == 0 else []
+        return next((manager["name"] for manager in managers if manager["role"] == "leader"), "")
+
+    def _stop_tasks(self) -> None:
+        if leader := self.find_leader():
+            environment = {**os.environ, "SHUNTER_HOME": str(self._folder / leader)}
+            subprocess.run([SHUNTER, "down", "--cluster", "--yes"], env=environment, capture_output=True)
 
     def _end(self, pids: list[int], number: signal.Signals) -> None:
         for pid in pids:

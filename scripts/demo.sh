@@ -18,6 +18,7 @@ Commands to try ($shunter --help lists all):
   $shunter nodes             list the nodes
   $shunter top               watch the cluster
   $shunter run -- echo hi    run your own command
-  $url    the REST API, under /api/v1
+  $shunter ui                open the web UI in your browser, signed in
+  $url/ui/    the web UI; the REST API is under $url/api/v1
   make down                            stop the cluster; its state is kept
 END
