@@ -3,6 +3,7 @@ Used by the launchers; the keeper ends processes that they leave behind."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from typing import NoReturn
 
 END_GRACE_S = 4.0  # below the keeper's own, so that it is the launcher that ends them
 POLL_INTERVAL_S = 0.1
+END_POLL_INTERVAL_S = 0.01
 EXIT_CONFIG = 78  # the application cannot run here; the last line of stderr says why
 
 
@@ -56,27 +58,42 @@ class ChildProcesses:
     def kill(self) -> None:
         """All of them, at once: what has nothing to tidy up."""
         for child in self._processes:
-            if child.poll() is None:
-                child.kill()
-                child.wait()
+            if not _has_ended(child):
+                _kill(child)
 
     def end(self) -> None:
         """All of them, politely first. Safe to call again."""
-        running = [child for child in self._processes if child.poll() is None]
+        running = [child for child in self._processes if not _has_ended(child)]
         for child in running:
             child.terminate()
         deadline_s = time.monotonic() + END_GRACE_S
         for child in running:
-            try:
-                child.wait(max(0.0, deadline_s - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
+            while not _has_ended(child) and time.monotonic() < deadline_s:
+                time.sleep(END_POLL_INTERVAL_S)
+            if not _has_ended(child):
+                _kill(child)
 
     def _on_term(self, number: int, _frame: FrameType | None) -> NoReturn:
         self.end()
-        sys.stdout.flush()
+        with contextlib.suppress(RuntimeError):  # the signal interrupted a print
+            sys.stdout.flush()
         os._exit(128 + number)
+
+
+def _has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Without the lock of `Popen`: a signal handler that interrupts `poll` would wait for it forever."""
+    if child.returncode is not None:
+        return True
+    try:
+        return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:  # `poll` has just taken its result
+        return True
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    child.kill()
+    while not _has_ended(child):
+        time.sleep(END_POLL_INTERVAL_S)
 
 
 class Tail:

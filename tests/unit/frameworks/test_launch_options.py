@@ -85,14 +85,26 @@ print(children.wait(child), flush=True)
 """
 
 
-def launcher() -> tuple[subprocess.Popen[str], int]:
-    process = subprocess.Popen([sys.executable, "-c", LAUNCHER], stdout=subprocess.PIPE, text=True)
+LAUNCHER_IN_POLL = """
+import os, signal
+from shunter.frameworks.child_processes import ChildProcesses
+children = ChildProcesses()
+child = children.start(["sh", "-c", "trap '' TERM; sleep 600"], os.environ)
+child._waitpid_lock.acquire()
+print(child.pid, flush=True)
+signal.pause()
+"""
+
+
+def launcher(script: str = LAUNCHER) -> tuple[subprocess.Popen[str], int]:
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, int(process.stdout.readline())
 
 
-def test_a_launcher_that_is_told_to_stop_takes_its_children_with_it() -> None:
-    process, child = launcher()
+@pytest.mark.parametrize("script", [LAUNCHER, LAUNCHER_IN_POLL], ids=["while it waits", "in the middle of a poll"])
+def test_a_launcher_that_is_told_to_stop_takes_its_children_with_it(script: str) -> None:
+    process, child = launcher(script)
     process.send_signal(signal.SIGTERM)
     assert process.wait(WAIT_MAX_S) == 128 + signal.SIGTERM
     eventually(lambda: not is_alive(child), "the child has ended")
