@@ -76,16 +76,19 @@ def test_it_makes_schedulings_of_what_it_sees_and_withdraws_them(live_api: tuple
         client.apply([testbed(), batch_job("first"), batch_job("second")])
 
         class Once:
-            """Schedules all jobs, and withdraws what it made as soon as all of it is there."""
+            """Schedules all jobs once, and withdraws what it made as soon as all of it is there."""
 
             wants = ("objects",)
 
+            def __init__(self) -> None:
+                self.drafts: list[SchedulingDraft] = []
+
             def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
-                drafts = [draft(f"run-{name.name}", name.name) for name in view.batch_jobs]
-                is_made = len(view.schedulings) == len(drafts)
-                return decide_drafts(
-                    *([] if view.schedulings else drafts), withdrawals=list(view.schedulings) * is_made
-                )(view)
+                if not self.drafts:
+                    self.drafts = [draft(f"run-{name.name}", name.name) for name in view.batch_jobs]
+                    return decide_drafts(*self.drafts)(view)
+                is_made = len(view.schedulings) == len(self.drafts)
+                return decide_drafts(withdrawals=list(view.schedulings) * is_made)(view)
 
         with scheduling_with(Once(), url) as decided:
             first = decided()
