@@ -184,7 +184,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (acknowledge_before_the_commit, "was acknowledged before it was committed", 1),
     (order_before_the_commit, "is not committed", 13),
     (answer_users_before_the_commit, "was acknowledged and is not committed", 0),
-    (ignore_client_keys, "was answered with jobs", 0),
+    (ignore_client_keys, "was answered with jobs", 3),
     (accept_any_attempt, "its command cannot|has tasks of jobs that have ended|has it", 38),
     (write_off_silent_nodes, "which is not down, has it", 2),
     (change_state_without_a_change, "is not what the committed rounds give", 0),
