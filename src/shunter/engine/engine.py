@@ -10,10 +10,8 @@ managers one leads: the others follow its rounds and answer reads. `engine.leade
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Collection
 from functools import partial
-from itertools import islice
 from random import Random
 from typing import Any, TypeVar
 
@@ -22,7 +20,7 @@ from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.commands import EngineCommands
 from shunter.engine.due_timers import fire_due_timers
 from shunter.engine.feed import Feed, PublishedRound
-from shunter.engine.inbox import Command, HandlerFailed, NeededRuns, apply_commands, count_for_round
+from shunter.engine.inbox import Command, HandlerFailed, Inbox, NeededRuns, apply_commands
 from shunter.engine.jobs.finish import finish_jobs
 from shunter.engine.jobs.history_packer import HistoryPacker
 from shunter.engine.jobs.run_keys import is_permanent
@@ -40,6 +38,7 @@ from shunter.engine.replica import Replica
 from shunter.engine.round import Round
 from shunter.engine.round_pacing import RoundPacing
 from shunter.engine.run_lookup import RunLookup
+from shunter.engine.secrets.secret_access import SecretAccess
 from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.settings import EngineSettings
 from shunter.engine.snapshot_saver import SnapshotSaver
@@ -50,11 +49,10 @@ from shunter.log import Log
 from shunter.model.errors import Busy, Failed, Fenced, NotLeader, Rejected, ShunterError, StoreFailed, Unavailable
 from shunter.model.job.spec import JobSpec
 from shunter.model.protocol.worker_messages import MachineStats
-from shunter.model.secrets import associated_data
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.coordination import Lease
-from shunter.ports.security.secret_keys import NoSecretKey, NoSecretKeys, SecretKeys
+from shunter.ports.security.secret_keys import SecretKeys
 from shunter.ports.store import Commit, EndedRun, RunKey, Store
 from shunter.ports.workers import Workers
 
@@ -87,9 +85,9 @@ class Engine(EngineCommands):
         self._leadership = Leadership(store, self.replica, clock)
         self._store, self._workers, self._clock, self._random = store, workers, clock, random
         self.schedulers = SchedulerService(self, clock, random)
-        self.secret_keys = secret_keys or NoSecretKeys()
+        self.secrets = SecretAccess(secret_keys, self.replica)
         self._timers = Timers()
-        self._inbox: deque[Command] = deque()
+        self._inbox = Inbox()
         self._wake = asyncio.Event()
         self._is_stopping = False
         self._is_paused = False
@@ -161,7 +159,7 @@ class Engine(EngineCommands):
         if not self.is_following:
             self._leadership.lose()
             self._history.discard()
-            self._refuse_all(NotLeader(f"{NOT_LEADING}; try again"))
+            self._inbox.refuse_all(NotLeader(f"{NOT_LEADING}; try again"))
 
     async def stop(self) -> None:
         """Stop after the current round, with a snapshot, so that the next start is quick."""
@@ -169,7 +167,7 @@ class Engine(EngineCommands):
         self._wake.set()
         self._history.discard()
         await self._leadership.wait_for_commit()
-        self._refuse_all(Unavailable("the manager is stopping; try again"))
+        self._inbox.refuse_all(Unavailable("the manager is stopping; try again"))
         self.feed.end()
         self.schedulers.end("the manager is stopping")
         await self._snapshots.wait()
@@ -296,7 +294,7 @@ class Engine(EngineCommands):
                 f"the inbox is full: {len(self._inbox)} requests are waiting (inbox_max {self.settings.inbox_max})"
             )
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._inbox.append(Command(handler, reply, runs=runs))
+        self._inbox.put(Command(handler, reply, runs=runs))
         self._wake.set()
         return await reply
 
@@ -309,7 +307,7 @@ class Engine(EngineCommands):
         few reports with many."""
         if self.commit_problem:
             raise Unavailable(f"{self.commit_problem}; nothing was accepted, try again")
-        self._inbox.append(Command(handler, None, node, runs, entries))
+        self._inbox.put(Command(handler, None, node, runs, entries))
         self._wake.set()
 
     async def _run_round(self) -> None:
@@ -319,10 +317,9 @@ class Engine(EngineCommands):
         #    So the round takes only the commands that were there before.
         began_s = self.metrics.stopwatch()
         now_ms, settings = self.now_ms(), self.settings
-        count = count_for_round(self._inbox, settings.round_commands_max, settings.round_entries_max)
+        count = self._inbox.count_for_round(settings.round_commands_max, settings.round_entries_max)
         try:
-            commands_now = islice(self._inbox, count)
-            learnt = await self._run_lookup.learn_needed(self.state, commands_now, self._timers, now_ms)
+            learnt = await self._run_lookup.learn_needed(self.state, self._inbox.first(count), self._timers, now_ms)
         except ShunterError as error:
             await self._postpone_round(error)
             return
@@ -359,7 +356,7 @@ class Engine(EngineCommands):
         except HandlerFailed as error:
             self.schedulers.observers.on_abort()
             self._answer(error.command, error.failure)
-            self._inbox.extendleft(reversed([command for command in commands if command is not error.command]))
+            self._inbox.put_first(*(command for command in commands if command is not error.command))
             raise
         except Exception as error:
             self._abort(commands, error)
@@ -380,12 +377,7 @@ class Engine(EngineCommands):
     async def _postpone_round(self, error: ShunterError) -> None:
         """History cannot be read at present. The state is as good as before, so only requests that need it fail."""
         log.warning("history.unreadable", error=error, retry_s=HISTORY_RETRY_S)
-        commands, self._inbox = self._inbox, deque()
-        for command in commands:
-            if command.runs is None:
-                self._inbox.append(command)
-            else:
-                command.answer(Unavailable(f"{error.detail}; nothing was accepted, try again"))
+        self._inbox.refuse_those_that_need_history(Unavailable(f"{error.detail}; nothing was accepted, try again"))
         await self._clock.sleep(HISTORY_RETRY_S)
         self._wake.set()
 
@@ -394,37 +386,10 @@ class Engine(EngineCommands):
         round = Round(self.state, self.epoch, now_ms, self.settings, self._random, self._timers)
         round.packed = self._history.packed
         round.dirty.maybe_finished.update(dict.fromkeys(round.packed))
-        round.outbox.open_secret = self._open_secret
-        round.seal = None if isinstance(self.secret_keys, NoSecretKeys) else self.secret_keys.seal
-        if self.state.secrets.secrets:
-            self._look_for_keys()
+        self.secrets.prepare(round)
         observers = self.schedulers.observers
         round.observer = observers if observers.is_enabled else None
-        return round, [self._inbox.popleft() for _ in range(min(count, len(self._inbox)))]
-
-    def _open_secret(self, namespace: str, name: str) -> bytes:
-        """Of a secret that placement found to exist. Raises NoSecretKey only if the store was altered, or if the key
-        has gone since this round began."""
-        secret = self.state.secrets.secrets.get((namespace, name))
-        if secret is None:
-            raise NoSecretKey("it was deleted in the round that placed its task")
-        try:
-            return self.secret_keys.open(secret.sealed, associated_data(namespace, name))
-        except NoSecretKey as error:
-            log.error("secret.unreadable", namespace=namespace, secret=name, error=error)
-            self._look_for_keys()
-            if secret.sealed.key_id not in self.state.secrets.missing_keys:
-                self.state.secrets.mark_unreadable(secret)
-            raise
-
-    def _look_for_keys(self) -> None:
-        """Which keys this manager has may change at any time: they are in a file."""
-        registry = self.state.secrets
-        before = registry.missing_keys
-        registry.know_keys(frozenset(self.secret_keys.ids()))
-        if registry.missing_keys != before and registry.missing_keys:
-            text = " ".join(sorted(registry.missing_keys))
-            log.error("secrets_key.missing", keys=text, fix="add them to the key file of this manager; tasks wait")
+        return round, self._inbox.take(count)
 
     def _place(self, round: Round) -> None:
         has_leader = self.schedulers.has_leader(round.now_ms)
@@ -454,7 +419,7 @@ class Engine(EngineCommands):
         for node, message in round.outbox.messages():
             self._workers.send(node, message)
         if unsent := round.outbox.unsent:  # before any other command, which may be about these tasks
-            self._inbox.appendleft(Command(partial(return_unsent, orders=unsent)))
+            self._inbox.put_first(Command(partial(return_unsent, orders=unsent)))
             self._wake.set()
         if round.observer is not None:
             self.schedulers.observers.on_commit()
@@ -494,9 +459,9 @@ class Engine(EngineCommands):
         self._leadership.discard_state(reason, public_reason)
         self._workers.suspend(reason)
         if is_retrying:
-            self._inbox = deque(command for command in self._inbox if command.reply is not None)
+            self._inbox.drop_reports()
         else:
-            self._refuse_all(Unavailable(f"{reason}; try again"))
+            self._inbox.refuse_all(Unavailable(f"{reason}; try again"))
         delay_s = 0.05
         while not self._is_stopping:
             try:
@@ -516,15 +481,11 @@ class Engine(EngineCommands):
                 delay_s = min(delay_s * 2, RELOAD_DELAY_MAX_S)
         self._workers.reset("the manager reloaded its state")
 
-    def _refuse_all(self, error: Unavailable) -> None:
-        while self._inbox:
-            self._inbox.popleft().answer(error)
-
     def _idle_s(self) -> float | None:
         """How long the engine may sleep unless a command comes in."""
         next_ms = self._pacing.next_ms(self._timers, self.schedulers.lease_end_ms())
         idle_s = max(next_ms - self.now_ms(), 0) / 1000
-        return min(idle_s, KEYS_LOOK_S) if self.state.secrets.missing_keys else idle_s
+        return min(idle_s, KEYS_LOOK_S) if self.secrets.lacks_keys else idle_s
 
     def now_ms(self) -> int:
         return int(self._clock.now() * 1000)

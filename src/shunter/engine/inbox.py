@@ -1,10 +1,12 @@
-"""Queues commands until a round applies them. Used only by `engine.engine`."""
+"""Commands wait in the inbox until a round applies them. Used only by `engine.engine`."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from shunter.engine.round import Round
@@ -47,15 +49,52 @@ class HandlerFailed(Exception):
         self.failure = failure
 
 
-def count_for_round(inbox: Iterable[Command], commands_max: int, entries_max: int) -> int:
-    """How many commands a round takes: at least one, if there is any."""
-    count = entries = 0
-    for command in inbox:
-        entries += command.entries
-        if count >= commands_max or (count and entries > entries_max):
-            break
-        count += 1
-    return count
+class Inbox:
+    """Commands in the order in which they arrived."""
+
+    def __init__(self) -> None:
+        self._commands: deque[Command] = deque()
+
+    def __len__(self) -> int:
+        return len(self._commands)
+
+    def put(self, command: Command) -> None:
+        self._commands.append(command)
+
+    def put_first(self, *commands: Command) -> None:
+        """Before all others, in this order."""
+        self._commands.extendleft(reversed(commands))
+
+    def count_for_round(self, commands_max: int, entries_max: int) -> int:
+        """How many commands a round takes: at least one, if there is any."""
+        count = entries = 0
+        for command in self._commands:
+            entries += command.entries
+            if count >= commands_max or (count and entries > entries_max):
+                break
+            count += 1
+        return count
+
+    def first(self, count: int) -> Iterable[Command]:
+        return islice(self._commands, count)
+
+    def take(self, count: int) -> list[Command]:
+        return [self._commands.popleft() for _ in range(min(count, len(self._commands)))]
+
+    def refuse_all(self, error: Unavailable) -> None:
+        while self._commands:
+            self._commands.popleft().answer(error)
+
+    def refuse_those_that_need_history(self, error: Unavailable) -> None:
+        commands, self._commands = self._commands, deque()
+        for command in commands:
+            if command.runs is None:
+                self._commands.append(command)
+            else:
+                command.answer(error)
+
+    def drop_reports(self) -> None:
+        self._commands = deque(command for command in self._commands if command.reply is not None)
 
 
 def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command, Any]]:

@@ -34,7 +34,7 @@ class Secrets:
 
     async def set(self, namespace: str, name: str, value: bytes) -> SecretView:
         self._scope.require(namespace)
-        sealed = self._engine.secret_keys.seal(value, associated_data(namespace, name))
+        sealed = self._engine.secrets.keys.seal(value, associated_data(namespace, name))
         await self._engine.set_secret(namespace, name, sealed, self._caller.user, is_text=is_text(value))
         return _view(find_secret(self._engine.state.secrets, namespace, name))
 
@@ -47,7 +47,7 @@ class Secrets:
         """The old key stays until all secrets are encrypted with the new one, so it can be repeated at any point. A
         cluster without secrets gets no further key."""
         await self._engine.wait_committed()
-        keys, secrets = self._engine.secret_keys, self._engine.state.secrets.secrets
+        keys, secrets = self._engine.secrets.keys, self._engine.state.secrets.secrets
         key, added = keys.ensure(), False
         if secrets and all(each.sealed.key_id == key for each in secrets.values()):
             key, added = keys.add(), True
@@ -58,7 +58,7 @@ class Secrets:
         return KeyRotation(key, count, added)
 
     def _reseal(self, secret: Secret) -> SealedValue:
-        keys, bound_to = self._engine.secret_keys, associated_data(secret.namespace, secret.name)
+        keys, bound_to = self._engine.secrets.keys, associated_data(secret.namespace, secret.name)
         return keys.seal(keys.open(secret.sealed, bound_to), bound_to)
 
 

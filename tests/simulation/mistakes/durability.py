@@ -57,7 +57,7 @@ def answer_users_before_the_commit(patch: Patch) -> None:
     async def hasty(self: Engine, specs: Any, user: str, key: str | None = None) -> list[SubmitResult]:
         answers: list[SubmitResult] = []
         named, _ = self.with_names(specs)
-        self._inbox.append(
+        self._inbox.put(
             Command(lambda round: answers.extend(decide(round, named, user, key)), runs=lambda _: keys_of_specs(named))
         )
         self.wake()

@@ -13,7 +13,7 @@ from tests.unit.gateway.harness import GatewayHarness, run_scenario
 
 
 def with_keys(harness: GatewayHarness, path: Path) -> KeyRing:
-    keys = harness.engine.secret_keys = KeyRing(KeyFile(path / "keys", may_create=True))
+    keys = harness.engine.secrets.keys = KeyRing(KeyFile(path / "keys", may_create=True))
     return keys
 
 

@@ -58,7 +58,7 @@ class World:
     async def build(self) -> World:
         harness, gateway = self.harness, self.harness.gateway
         node = await harness.join("n1")
-        harness.engine.secret_keys = KeyRing(KeyText())
+        harness.engine.secrets.keys = KeyRing(KeyText())
         for name in ("red", "blue"):
             await gateway.tenants.create(name, TenantChange())
             self.keys[name] = (await gateway.identity.create_key(NewKey(ROLES, tenant=name))).key

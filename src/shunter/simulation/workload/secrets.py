@@ -116,7 +116,7 @@ def _draw_group(group: GroupSpec, rng: random.Random) -> GroupSpec:
 
 
 async def _set(engine: Engine, namespace: str, name: str, value: bytes) -> None:
-    sealed = engine.secret_keys.seal(value, associated_data(namespace, name))
+    sealed = engine.secrets.keys.seal(value, associated_data(namespace, name))
     await engine.set_secret(namespace, name, sealed, "ada", is_text=is_text(value))
 
 
@@ -127,7 +127,7 @@ async def _delete(engine: Engine, namespace: str, name: str) -> None:
 async def _reseal(engine: Engine) -> None:
     """As the gateway does."""
     await engine.wait_committed()
-    keys, resealed = engine.secret_keys, []
+    keys, resealed = engine.secrets.keys, []
     for secret in engine.state.secrets.secrets.values():
         bound_to = associated_data(secret.namespace, secret.name)
         resealed.append((secret, keys.seal(keys.open(secret.sealed, bound_to), bound_to)))

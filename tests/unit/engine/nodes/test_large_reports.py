@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from shunter.engine.inbox import Command, count_for_round
+from shunter.engine.inbox import Command, Inbox
 from shunter.model.protocol.worker_messages import Held, Inventory, Report, Started
 from tests.unit.engine.harness import Harness, run_scenario, spec
 
 CPUS = 8
 
 
-def commands(*entries: int) -> list[Command]:
-    return [Command(lambda _: None, entries=each) for each in entries]
+def inbox(*entries: int) -> Inbox:
+    inbox = Inbox()
+    for each in entries:
+        inbox.put(Command(lambda _: None, entries=each))
+    return inbox
 
 
 def test_a_round_takes_commands_up_to_both_limits_and_at_least_one() -> None:
-    assert count_for_round(commands(1, 1, 1), 2, 100) == 2
-    assert count_for_round(commands(60, 40, 1), 10, 100) == 2
-    assert count_for_round(commands(500, 1), 10, 100) == 1
-    assert count_for_round([], 10, 100) == 0
+    assert inbox(1, 1, 1).count_for_round(2, 100) == 2
+    assert inbox(60, 40, 1).count_for_round(10, 100) == 2
+    assert inbox(500, 1).count_for_round(10, 100) == 1
+    assert inbox().count_for_round(10, 100) == 0
 
 
 def test_a_report_in_parts_is_decided_in_as_many_rounds() -> None:

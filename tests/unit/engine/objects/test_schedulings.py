@@ -249,7 +249,7 @@ def test_each_run_of_spark_has_a_secret_of_its_own_and_a_command_has_none() -> N
 
 def test_the_secret_of_spark_is_stored_encrypted_until_the_application_has_ended(tmp_path: Path) -> None:
     async def scenario(harness: Harness) -> None:
-        harness.engine.secret_keys = KeyRing(KeyFile(tmp_path / "keys", may_create=True))
+        harness.engine.secrets.keys = KeyRing(KeyFile(tmp_path / "keys", may_create=True))
         await setup_testbed(harness, nodes=1, slots_per_node=1)
         spark = BatchJobSpec(spark={"type": "Python", "mainApplicationFile": "local:///a.py"})
         await harness.join("big", memory=4 * 2**30, cpu=4)
@@ -264,7 +264,7 @@ def test_the_secret_of_spark_is_stored_encrypted_until_the_application_has_ended
             assert json.loads(group.task.payload or b"")["secret"] == ""
             assert [(each.name, each.value) for each in group.task.secrets] == [(f".application-{job.id}", None)]
         [stored] = secrets.secrets.values()
-        value = harness.engine.secret_keys.open(stored.sealed, associated_data("default", stored.name))
+        value = harness.engine.secrets.keys.open(stored.sealed, associated_data("default", stored.name))
         assert len(value) > 50
         assert list(secrets.of_namespace("default")) == []
         await harness.engine.delete_object(SCHEDULING, ObjectName("default", "q"))

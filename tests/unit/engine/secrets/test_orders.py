@@ -33,7 +33,7 @@ def keys_in(path: Path) -> KeyRing:
 
 
 async def set_token(harness: Harness, value: bytes = b"hush", **fields: bool) -> SealedValue:
-    sealed = harness.engine.secret_keys.seal(value, associated_data("default", "token"))
+    sealed = harness.engine.secrets.keys.seal(value, associated_data("default", "token"))
     await harness.engine.set_secret("default", "token", sealed, "ada", **fields)
     return sealed
 
@@ -58,7 +58,7 @@ def states(harness: Harness, name: str) -> list[str]:
 
 def test_only_orders_have_the_value(tmp_path: Path) -> None:
     async def scenario(harness: Harness) -> None:
-        harness.engine.secret_keys = keys_in(tmp_path)
+        harness.engine.secrets.keys = keys_in(tmp_path)
         await set_token(harness)
         await harness.join("n1")
         await harness.submit(with_secret(spec("a")))
@@ -73,7 +73,7 @@ def test_only_orders_have_the_value(tmp_path: Path) -> None:
 def test_an_altered_secret_queues_its_tasks_again_at_once_and_stops_nothing_else(tmp_path: Path, type: str) -> None:
     async def scenario(harness: Harness) -> None:
         kinds = {"batch": spec("a"), SYSTEM: system(name="a")}
-        keys = harness.engine.secret_keys = keys_in(tmp_path)
+        keys = harness.engine.secrets.keys = keys_in(tmp_path)
         good = keys.seal(b"hush", associated_data("default", "token"))
         bad = SealedValue(good.key_id, good.nonce, b"x" * len(good.ciphertext))
         await harness.engine.set_secret("default", "token", bad, "ada")
@@ -92,7 +92,7 @@ def test_an_altered_secret_queues_its_tasks_again_at_once_and_stops_nothing_else
 
 def test_tasks_wait_while_the_leader_lacks_the_key_and_run_as_soon_as_it_is_there(tmp_path: Path) -> None:
     async def scenario(harness: Harness) -> None:
-        harness.engine.secret_keys = keys_in(tmp_path)
+        harness.engine.secrets.keys = keys_in(tmp_path)
         sealed = await set_token(harness)
         await harness.join("n1")
         file = tmp_path / "keys"
@@ -119,7 +119,7 @@ def test_a_key_that_goes_before_the_order_is_sent_is_waited_for(tmp_path: Path) 
 
     async def scenario(harness: Harness) -> None:
         file = KeyFile(tmp_path / "keys", may_create=True)
-        keys = harness.engine.secret_keys = Fickle(file)
+        keys = harness.engine.secrets.keys = Fickle(file)
         await set_token(harness)
         keys.is_gone = True
         await harness.join("n1")
@@ -136,7 +136,7 @@ def test_a_key_that_goes_before_the_order_is_sent_is_waited_for(tmp_path: Path) 
 
 def test_a_node_whose_worker_does_not_know_secrets_gets_no_task_with_one(tmp_path: Path) -> None:
     async def scenario(harness: Harness) -> None:
-        harness.engine.secret_keys = keys_in(tmp_path)
+        harness.engine.secrets.keys = keys_in(tmp_path)
         await set_token(harness)
         harness.attributes = {"shunter": "0.2.0"}
         await harness.join("old")
@@ -156,7 +156,7 @@ def test_a_node_whose_worker_does_not_know_secrets_gets_no_task_with_one(tmp_pat
 
 def test_a_variable_must_be_text_when_it_is_referenced_and_when_it_is_set(tmp_path: Path) -> None:
     async def scenario(harness: Harness) -> None:
-        harness.engine.secret_keys = keys_in(tmp_path)
+        harness.engine.secrets.keys = keys_in(tmp_path)
         await set_token(harness, b"\xff", is_text=False)
         with pytest.raises(Invalid, match="is not text, so it cannot be the variable TOKEN; use `file` instead"):
             await harness.submit(with_secret(spec("a")))
@@ -166,7 +166,7 @@ def test_a_variable_must_be_text_when_it_is_referenced_and_when_it_is_set(tmp_pa
         with pytest.raises(Conflict, match="use secret 'token' as a variable, so it must be text; use `file`"):
             await set_token(harness, b"\xff", is_text=False)
         await harness.restart_manager()
-        harness.engine.secret_keys = keys_in(tmp_path)
+        harness.engine.secrets.keys = keys_in(tmp_path)
         with pytest.raises(Conflict, match="as a variable"):
             await set_token(harness, b"\xff", is_text=False)
         await harness.engine.delete_secret("default", "token", "ada")
@@ -178,7 +178,7 @@ def test_a_variable_must_be_text_when_it_is_referenced_and_when_it_is_set(tmp_pa
 
 def test_an_update_of_a_service_names_secrets_that_do_not_exist(tmp_path: Path) -> None:
     async def scenario(harness: Harness) -> None:
-        harness.engine.secret_keys = keys_in(tmp_path)
+        harness.engine.secrets.keys = keys_in(tmp_path)
         web = service(1, name="s")
         [submitted] = await harness.submit(web)
         with pytest.raises(Invalid, match="secret 'token' does not exist in namespace 'default'"):

@@ -39,8 +39,8 @@ def test_a_new_leader_without_the_key_lets_tasks_wait_until_it_has_it(
         leader, follower, _election = await leader_and_follower(CountingStore())
         for each in (leader, follower):
             each.engine.allow_format(FORMAT)  # as when both are registered
-        keys = leader.engine.secret_keys = KeyRing(KeyFile(tmp_path / "first", may_create=True))
-        follower.engine.secret_keys = KeyRing(KeyFile(tmp_path / "second", may_create=False))
+        keys = leader.engine.secrets.keys = KeyRing(KeyFile(tmp_path / "first", may_create=True))
+        follower.engine.secrets.keys = KeyRing(KeyFile(tmp_path / "second", may_create=False))
         sealed = keys.seal(b"hush", associated_data("default", "token"))
         await leader.engine.set_secret("default", "token", sealed, "ada")
         await leader.engine.submit([with_secret(spec("a"))], "tester")
