@@ -27,6 +27,7 @@ BATCH_SIZE = 256  # tasks that are looked up at once
 INDEXES_MAX = 10_000
 NAMES_SHOWN = 3
 NOT_STARTED = "not started yet"
+WAITING = "waiting for another attempt"
 ENDED_EARLIER = "ended before --since"
 _CODES = {state.wire_name: int(state) for state in TaskState}
 _ASSIGNED, _ENDED = int(TaskState.ASSIGNED), int(TaskState.SUCCEEDED)
@@ -145,10 +146,13 @@ class TasksWithOutput:
         if found is None:
             return None
         task_set, block = found
-        rows = np.flatnonzero((block.columns["log"] == 0) & self._selected(run, task_set, block, query))
-        if rows.size:
-            names = [task_view(block, block.first + row).name for row in rows[:NAMES_SHOWN].tolist()]
-            self.left_out.add(NOT_STARTED, names, int(rows.size))
+        has_no_log = (block.columns["log"] == 0) & self._selected(run, task_set, block, query)
+        is_new = _started_attempts(block) == 0
+        for reason, selected in ((NOT_STARTED, has_no_log & is_new), (WAITING, has_no_log & ~is_new)):
+            rows = np.flatnonzero(selected)
+            if rows.size:
+                names = [task_view(block, block.first + row).name for row in rows[:NAMES_SHOWN].tolist()]
+                self.left_out.add(reason, names, int(rows.size))
         return block.first + len(block)
 
     async def _block(self, run: AnyRun, number: int, first: int) -> tuple[TaskSetRef, TaskBlock] | None:

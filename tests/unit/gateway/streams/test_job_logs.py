@@ -141,6 +141,22 @@ def test_what_ended_before_since_and_what_has_not_started_is_left_out() -> None:
     run_scenario(scenario)
 
 
+def test_tasks_that_were_lost_with_their_node_wait_for_another_attempt() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        node = await harness.join()
+        await harness.run("web")
+        [(_, order)] = harness.orders()
+        await start(harness, node, order, 0, 1)
+        await harness.engine.node_event(node, NodeEvent.TIMED_OUT, "no heartbeat for 10 s")
+        await harness.settle()
+        _, last = await read(harness, "web")
+        assert [(gap.reason, gap.tasks, gap.names) for gap in last.left_out] == [
+            ("waiting for another attempt", 1, ["web/0"])
+        ]
+
+    run_scenario(scenario)
+
+
 @pytest.mark.parametrize("gone", [False, True])
 def test_output_that_is_gone_with_its_node_is_named(gone: bool) -> None:
     async def scenario(harness: GatewayHarness) -> None:
