@@ -52,7 +52,7 @@ class Section:
         self._fields = dict(fields)
         self._readers = {name: field.read for name, field in fields.items()}
         self._defaults = {name: field.default for name, field in fields.items()}
-        self._required = tuple(name for name, field in fields.items() if field.required)
+        self._required = {name: _line_to_add(name, field) for name, field in fields.items() if field.required}
         self._unsupported = frozenset(unsupported)
 
     def read(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
@@ -60,9 +60,9 @@ class Section:
         given = self.read_partial(value, path, problems)
         if type(value) is dict:
             prefix = f"{path}." if path and path[-1] != "." else path
-            for name in self._required:
+            for name, line in self._required.items():
                 if name not in value:
-                    problems.add(prefix + name, "is missing", fix=f"add {name}")
+                    problems.add(prefix + name, "is missing", fix=f"add {line}")
         return self._defaults | given
 
     def read_partial(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
@@ -115,6 +115,12 @@ class Section:
 
     def _example(self) -> str:
         return "{" + ", ".join(f"{name}: ..." for name in list(self._fields)[:3]) + "}"
+
+
+def _line_to_add(name: str, field: Field) -> str:
+    """`kind: Job` where only one or few values are possible, else only the name."""
+    values = [field.schema["const"]] if "const" in field.schema else field.schema.get("enum", [])
+    return f"{name}: {' or '.join(map(str, values))}" if values else name
 
 
 def text(

@@ -119,7 +119,7 @@ def test_a_group_is_held_to_the_type_of_its_job() -> None:
             "1",
         ),
         ({"restart": {"policy": "never", "on_exit": [{"codes": [1]}]}}, "restart.on_exit[0].action", "is missing"),
-        ({"affinity": [{"match": "x"}]}, "affinity[0].to", "is missing"),
+        ({"affinity": [{"match": "x"}]}, "affinity[0].to", "is missing; add to: node or job"),
         ({"user": "a b"}, "user", "must be a user name or number"),
     ],
 )
