@@ -221,7 +221,7 @@ def test_down_ends_the_manager_and_leaves_other_workers_with_their_tasks(remote:
     worker = remote.add_worker("w1")
     remote.manager.shunter("submit", "-f", "-", stdin=as_yaml(job("left", gate.command)))
     [arrival] = gate.reached(1)
-    assert "would stop 1 other workers: w1" in remote.manager.shunter("down", "--cluster", code=2).err
+    assert "would stop 1 other worker: w1" in remote.manager.shunter("down", "--cluster", code=2).err
     remote.manager.down()
     assert worker.process.poll() is None
     assert is_alive(arrival.pid)

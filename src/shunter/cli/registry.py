@@ -111,7 +111,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     ),
     "Start and stop clusters": (
         Entry("up", "processes.processes:up", "Start a cluster on this machine."),
-        Entry("down", "processes.processes:down", "Stop the cluster of this machine."),
+        Entry("down", "processes.down:down", "Stop the cluster of this machine."),
         Entry("manager", "processes.processes:manager", "Start a manager without a worker."),
         Entry("worker", "processes.processes:worker", "Start a worker that joins a manager."),
         Entry("ca", "processes.authority:ca", "Manage the certificate authority for TLS."),
