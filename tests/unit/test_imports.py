@@ -36,7 +36,7 @@ RULES: dict[str, tuple[str, str]] = {
     "planning.view": ("model", "numpy"),
     "planning.filter": ("model .view", "cel_expr_python? numpy"),
     "planning.score": ("model .filter .view", "numpy"),
-    "planning.order": (".filter .score .view", "numpy"),
+    "planning.order": ("model .filter .score .view", "numpy"),
     "planning.reserve": (".filter .order .score .view", "numpy"),
     "planning.batch": ("model .filter .order .view", "numpy"),
     "planning.explain": ("model .filter .score .view", "numpy"),

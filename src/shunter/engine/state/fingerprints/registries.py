@@ -123,7 +123,7 @@ SECRETS = ComparedFields(
     },
 )
 AUDIT = ComparedFields(AuditRegistry, plain=("number", "head", "dropped_through", "checkpoint_ms"))
-TENANTS = ComparedFields(TenantRegistry, plain=("tenants", "namespace_owners", "queue_owners"))
+TENANTS = ComparedFields(TenantRegistry, plain=("tenants", "namespace_owners", "queue_owners", "limited"))
 
 REGISTRIES: dict[str, ComparedFields[Any]] = {
     "format": FORMAT,
