@@ -104,6 +104,7 @@ sim-ci: setup ## run a few hundred of them; `make test` runs the seeds before th
 	$(BIN)/python -m shunter.simulation --seeds 40-300 --jobs 2
 	$(BIN)/python -m shunter.simulation --seeds 1000020-1000140 --jobs 2
 	$(BIN)/python -m shunter.simulation --seeds 2000020-2000319 --jobs 2
+	$(BIN)/python -m shunter.simulation --seeds 3000020-3000139 --jobs 2
 
 sim-objects: setup ## run ten thousand simulated clusters with testbeds, BatchJobs, Schedulings and faults
 	$(BIN)/python -m shunter.simulation --seeds 1000000-1009999 --jobs 2

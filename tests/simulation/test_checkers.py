@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from shunter.simulation.world import MANAGERS_FROM, OBJECTS_FROM, Failed, simulate
+from shunter.simulation.world import MANAGERS_FROM, OBJECTS_FROM, TENANTS_FROM, Failed, simulate
 from tests.simulation.mistakes import durability, managers, placement, services, start_rules
 
 SEEDS_MAX = 200
+WORLDS = (0, OBJECTS_FROM, MANAGERS_FROM, TENANTS_FROM)
 MISTAKES = (
     *durability.MISTAKES, *placement.MISTAKES, *start_rules.MISTAKES, *services.MISTAKES, *managers.MISTAKES,
 )  # fmt: skip
@@ -24,7 +25,7 @@ def test_a_mistake_is_found(mistake: Callable[[Patch], None], violation: str, hi
     """In the world of the hint; in another one only if the engine has changed since the hint was written. Worlds in
     which another checker finds it first do not count."""
     mistake(monkeypatch)
-    first = max(start for start in (0, OBJECTS_FROM, MANAGERS_FROM) if start <= hint)  # worlds of the same kind
+    first = max(start for start in WORLDS if start <= hint)  # worlds of the same kind
     seeds = dict.fromkeys((hint, *range(first, first + SEEDS_MAX)))
     seed = next((seed for seed in seeds if re.search(violation, simulated_violation(seed))), None)
     assert seed is not None, f"not found in {SEEDS_MAX} worlds"

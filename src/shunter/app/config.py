@@ -233,13 +233,15 @@ TABLES = {
         {"heartbeat": ConfigKey(HEARTBEAT, "heartbeat_s"), "timeout": ConfigKey(duration(TIMEOUT_MAX_S), "timeout_s")},
     ),
     "history": ConfigTable(
-        "retention of finished jobs and events",
+        "retention of finished jobs, events and the audit log",
         Retention,
         {
             "jobs_age": ConfigKey(duration(AGE_MAX_S), "finished_age_s"),
             "jobs_max": ConfigKey(integer(0, HISTORY_MAX), "finished_max"),
             "events_age": ConfigKey(duration(AGE_MAX_S), "rounds_age_s"),
             "events_max": ConfigKey(integer(0, HISTORY_MAX), "rounds_max"),
+            "audit_age": ConfigKey(duration(AGE_MAX_S), "audit_age_s"),
+            "audit_max": ConfigKey(integer(0, HISTORY_MAX), "audit_max"),
         },
     ),
     "backup": ConfigTable(

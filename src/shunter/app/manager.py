@@ -27,6 +27,7 @@ from shunter.app.leader_duties import LeaderDuties
 from shunter.app.limits import build_limiter, build_limits
 from shunter.app.listeners.addresses import Advertised
 from shunter.app.listeners.listeners import Listeners
+from shunter.app.listeners.refusal_reports import RefusalReports
 from shunter.app.options import UpOptions
 from shunter.app.policies import find_policies
 from shunter.app.roles import check_combination, parse_roles
@@ -120,6 +121,7 @@ class Manager:
             lambda: self._backend.connected,
         )
         gateway = self._create_gateway(catalogue)
+        self._refusals = RefusalReports(self._engine, gateway.replication, self._client)
         self._duties = LeaderDuties(
             self._engine,
             self._backend,
@@ -251,6 +253,7 @@ class Manager:
         self._limits = build_limits(self._options, self._count_apis)
         limiter = build_limiter(self._options, self._limits)
         await self._listeners.start(gateway, self._client, limiter, self._responses, serves_clients=API in self._roles)
+        self._refusals.counter = self._listeners.refusals
         self._members.own = self._describe_self()
 
     def _count_apis(self) -> int:
@@ -265,6 +268,7 @@ class Manager:
                 *work,
                 self._collect_garbage,
                 self._loop_probe.run,
+                self._refusals.run,
                 *(() if self._tls is None else (self._tls.run,)),
             )
         ]
@@ -338,6 +342,7 @@ class Manager:
         for task in self._background_tasks[1:]:
             task.cancel()
         self._duties.stop()
+        await self._refusals.flush()
         await self._engine.stop()
         await self._listeners.stop()
         await asyncio.gather(*self._background_tasks, return_exceptions=True)

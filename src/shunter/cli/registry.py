@@ -107,6 +107,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("key", "identity.keys:key", "Create, list, rotate or revoke API keys."),
         Entry("user", "identity.users:user", "Create, list, disable or enable users."),
         Entry("tenant", "identity.tenants:tenant", "Create, list, show, update or delete tenants."),
+        Entry("audit", "identity.audit:audit", "List, export or verify who changed what."),
         Entry("token", "identity.users:token", "Reset the admin token of the cluster on this machine."),
     ),
     "Start and stop clusters": (

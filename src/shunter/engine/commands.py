@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from shunter.engine.audit.seal import on_checkpoint, on_noted, on_refused
 from shunter.engine.cluster_settings import on_set
 from shunter.engine.identity.keys import KeyDraft, on_create_key, on_key_used, on_revoke_key, on_rotate_key
 from shunter.engine.identity.tenants import TenantUpdate, on_create_tenant, on_delete_tenant, on_update_tenant
@@ -35,6 +36,7 @@ from shunter.engine.round import Round
 from shunter.engine.secrets.secrets import Resealed, on_delete_secret, on_reseal_secrets, on_set_secret
 from shunter.engine.services.update import on_restart, on_rollback, on_scale, on_update_request
 from shunter.engine.state.state import State
+from shunter.model.audit.records import Checkpoint, RefusedRequests
 from shunter.model.identity.keys import SecretDigest
 from shunter.model.identity.roles import Role
 from shunter.model.job.spec import JobSpec
@@ -229,6 +231,18 @@ class EngineCommands(ABC):
     async def set_settings(self, settings: Mapping[str, str]) -> None:
         """Change settings of the whole cluster. They survive a restart; an empty value means the default."""
         await self.ask(partial(on_set, settings=settings))
+
+    async def note_act(self) -> None:
+        """Record the present request in the audit log, though it changes nothing in the state."""
+        await self.ask(on_noted)
+
+    async def note_refused(self, refused: Sequence[RefusedRequests]) -> None:
+        """Record requests that were refused in the audit log."""
+        await self.ask(partial(on_refused, refused=refused))
+
+    async def note_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Record that retention drops what the audit log has up to here."""
+        await self.ask(partial(on_checkpoint, checkpoint=checkpoint))
 
     # ---- the watcher ----
 

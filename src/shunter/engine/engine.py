@@ -15,6 +15,8 @@ from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
+from shunter.engine.audit.retention import drop_expired_records
+from shunter.engine.audit.seal import seal_acts
 from shunter.engine.changes import encode_round
 from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.commands import EngineCommands
@@ -52,6 +54,7 @@ from shunter.model.protocol.worker_messages import MachineStats
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.coordination import Lease
+from shunter.ports.security.audit import request_origin
 from shunter.ports.security.secret_keys import SecretKeys
 from shunter.ports.store import Commit, EndedRun, RunKey, Store
 from shunter.ports.workers import Workers
@@ -294,7 +297,7 @@ class Engine(EngineCommands):
                 f"the inbox is full: {len(self._inbox)} requests are waiting (inbox_max {self.settings.inbox_max})"
             )
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._inbox.put(Command(handler, reply, runs=runs))
+        self._inbox.put(Command(handler, reply, runs=runs, origin=request_origin.get()))
         self._wake.set()
         return await reply
 
@@ -431,14 +434,14 @@ class Engine(EngineCommands):
     async def _commit(self, round: Round) -> None:
         """The store refuses the commit of a leader that was replaced. Answers that change nothing are not committed, so
         the lease must vouch for them."""
+        audit = seal_acts(round)
         if not round.changes:
             self._leadership.check()
             return
         self.state.version += 1
         body = encode_round(round.changes)
-        commit = Commit(
-            self.epoch, self.state.version, round.now_ms / 1000, body, round.finished, round.archived_objects
-        )
+        at = round.now_ms / 1000
+        commit = Commit(self.epoch, self.state.version, at, body, round.finished, round.archived_objects, audit)
         began_s = self.metrics.stopwatch()
         await self._leadership.commit(commit)
         self.metrics.on_commit(began_s)
@@ -450,6 +453,7 @@ class Engine(EngineCommands):
         await self.wait_committed()
         purged = await self._store.purge(self.epoch, self.settings.retention, self._clock.now())
         self._run_lookup.on_purged(purged.names)
+        await drop_expired_records(self, self._store, self.settings.retention)
 
     async def _reload(self, reason: str, public_reason: str = "", *, is_retrying: bool = False) -> None:
         """Drop memory, which may be ahead of the store, and load the committed state under a new epoch. With

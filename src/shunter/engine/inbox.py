@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from shunter.engine.audit.changed_names import changed_names
 from shunter.engine.round import Round
 from shunter.engine.state.state import State
 from shunter.log import Log
 from shunter.model.errors import Busy, Failed, FormatClosed, Rejected, ShunterError, Unavailable
+from shunter.ports.security.audit import Act, Origin
 from shunter.ports.store import RunKey
 
 log = Log(__name__)
@@ -29,6 +31,7 @@ class Command:
     node: int = 0
     runs: NeededRuns | None = None  # of history, that the handler reads
     entries: int = 1  # that a report has
+    origin: Origin | None = None  # of a request, for the audit log
 
     def answer(self, answer: Any) -> None:
         if self.reply is None or self.reply.done():
@@ -103,7 +106,7 @@ def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command,
     Raises HandlerFailed if the handler had already changed something."""
     answers: list[tuple[Command, Any]] = []
     for command in commands:
-        recorded = len(round.changes)
+        recorded, round.is_act = len(round.changes), False
         try:
             answer = command.handler(round)
         except (Rejected, Busy) as refusal:
@@ -119,6 +122,8 @@ def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command,
             answer = Failed(f"the manager failed on this request ({error!r}); nothing was changed")
             if len(round.changes) > recorded:
                 raise HandlerFailed(command, answer) from error
+        if command.origin is not None and (round.is_act or len(round.changes) > recorded):
+            round.acts.append(Act(command.origin, changed_names(round.state, round.changes, recorded)))
         if command.reply is not None or answer is not None:
             answers.append((command, answer))
     return answers

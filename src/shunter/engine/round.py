@@ -19,6 +19,7 @@ from shunter.engine.timers import Timers
 from shunter.model.lifecycles import TaskEvent
 from shunter.model.secrets import SealedValue
 from shunter.planning.view import ClusterView, Decision
+from shunter.ports.security.audit import Act
 from shunter.ports.store import FinishedJob, FinishedTasks, PastRecord
 
 
@@ -51,6 +52,8 @@ class Round:
     packed: dict[int, list[FinishedTasks]] = field(default_factory=dict)  # of large jobs, packed before the round
     packed_tasks: int = 0  # by the round itself
     archived_objects: list[PastRecord] = field(default_factory=list)  # deleted Schedulings
+    acts: list[Act] = field(default_factory=list)  # for the audit log
+    is_act: bool = False  # the present command is one, even if it changes nothing
     size_bytes: int = 0  # of the changes, as they were committed
     # data about jobs that ended in this round
     summaries: dict[int, Any] = field(default_factory=dict)  # jobs.finish.Summary by job id

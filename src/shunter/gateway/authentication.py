@@ -5,6 +5,7 @@ Keys are in the committed state, so every manager knows them, and forgets a revo
 
 from __future__ import annotations
 
+import hmac
 from functools import partial
 
 from shunter.engine.engine import Engine
@@ -32,6 +33,10 @@ class Authentication:
             return self.sessions.find(token)
         key = parse_key(token)
         return self._tokens.authenticate(token) if key is None else self._authenticate_key(key)
+
+    def sign_source(self, address: str) -> str:
+        """All managers of a cluster share the admin token, so a client without it cannot make the proof."""
+        return hmac.digest(self._tokens.secret(), b"source\0" + address.encode(), "sha256").hex()
 
     def _authenticate_key(self, presented: KeyText) -> Principal | None:
         identity = self._engine.state.identity

@@ -19,6 +19,7 @@ from shunter.engine.state.registries.cluster import (
     PREEMPTION_SETTING,
     RESERVE_SETTING,
 )
+from shunter.gateway.audit.acts import note_act
 from shunter.gateway.cluster_stop import ClusterStop
 from shunter.gateway.flight import Flight
 from shunter.gateway.policies import Policies
@@ -128,6 +129,7 @@ class Cluster:
         return await self.info()
 
     async def stop(self, leave_running: bool, is_whole_cluster: bool = False) -> list[str]:
+        await note_act(self._engine)
         if is_whole_cluster:
             return await self._cluster_stop.run(leave_running)
         self._on_stop(leave_running)

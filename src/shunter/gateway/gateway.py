@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 
 from shunter.engine.engine import Engine
+from shunter.gateway.audit.audit_log import AuditLog
 from shunter.gateway.authentication import Authentication
 from shunter.gateway.browser_sessions import SignIn
 from shunter.gateway.cluster import Cluster, ManagerInfo
@@ -121,6 +122,9 @@ class LocalGateway:
     def authenticate(self, token: str) -> Principal | None:
         return self._authentication.authenticate(token)
 
+    def sign_source(self, address: str) -> str:
+        return self._authentication.sign_source(address)
+
     def renew_session(self, text: str) -> str | None:
         return self._authentication.sessions.renew(text)
 
@@ -160,4 +164,5 @@ class LocalGateway:
             secrets=Secrets(caller, engine, scope),
             identity=Identity(caller, engine, self._clock, scope),
             tenants=Tenants(caller, engine),
+            audit=AuditLog(caller, engine, store),
         )

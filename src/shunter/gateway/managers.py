@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shunter.engine.engine import Engine
+from shunter.gateway.audit.acts import note_act
 from shunter.gateway.known_leader import KnownLeader
 from shunter.model.errors import Conflict, NotLeader, Unavailable
 from shunter.model.rest.manager_views import FOLLOWER, LEADER, SCHEDULER, ManagerPage, ManagerView
@@ -60,6 +61,7 @@ class Managers:
         records = self._members.coordination.managers()
         if not any(record.name != own and SCHEDULER in record.roles for record in records):
             raise Conflict("no other manager with the scheduler role can take the lead; start a second one first")
+        await note_act(self._engine)
         self._engine.step_down()
 
     async def _describe(self, record: ManagerRecord) -> ManagerView:

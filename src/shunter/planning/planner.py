@@ -207,11 +207,11 @@ class Planner:
         ledger, stages = self._ledger, self._stages
         wait_thresholds = stages.wait_thresholds.with_overrides(view)
         workspace = Workspace(ledger, RuleSet(view, ledger), stages.score, stages.filters, self._score_cache.scores)
-        queue_limits = QueueLimits(self._backlog.pending_classes, view.queues, view.licences)
+        queue_limits = QueueLimits(self._backlog.pending_classes, view.queues, view.licences, view.quotas)
         return DecisionContext(
             budget=budget,
             queue_limits=queue_limits,
-            fair_share=FairShare(view.usage, ledger.totals()),
+            fair_share=FairShare(view.usage, ledger.totals(), view.tenants),
             reserve_stage=ReserveStage(
                 view, int(now * 1000), self._backlog, queue_limits, workspace, wait_thresholds, self._planner_memory
             ),

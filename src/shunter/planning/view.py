@@ -109,6 +109,15 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
+class TenantQuota:
+    """What the tasks of a tenant may use on nodes together, and what they use, in the order of `quotas.PLACED`."""
+
+    tenant: str
+    limits: tuple[int, ...]  # NEVER means no limit
+    used: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterView:
     """`running`, `tally`, `leaving` and `presence` are expensive: ask for them only where a rule needs them."""
 
@@ -118,6 +127,8 @@ class ClusterView:
     usage: Mapping[tuple[str, str], IntArray] = field(default_factory=dict)  # (namespace, user) -> reserved amounts
     queues: Mapping[str, QueueRules] = field(default_factory=dict)
     licences: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of the whole cluster: name -> (all, used)
+    tenants: Mapping[str, str] = field(default_factory=dict)  # namespace -> the tenant that owns it
+    quotas: Mapping[str, TenantQuota] = field(default_factory=dict)  # of tenants that have some, by namespace
     running: Callable[[], Running] | None = None
     classes: Callable[[int], TaskClass] | None = None  # of what runs, by id
     tally: Callable[[int], Mapping[int, int]] | None = None  # class id -> row -> tasks of the class there

@@ -21,7 +21,7 @@ from shunter.ports.admin import (
     QueueService,
     TemplateService,
 )
-from shunter.ports.identity import IdentityService, SecretService, SignInService, TenantService
+from shunter.ports.identity import AuditService, IdentityService, SecretService, SignInService, TenantService
 from shunter.ports.jobs import ExplainService, JobService, ServiceJobService, StreamService, TaskService
 from shunter.ports.managers import ManagerService, Replication
 from shunter.ports.metrics import MetricService
@@ -38,6 +38,10 @@ class Gateway(Protocol):
 
     def authenticate(self, token: str) -> Principal | None:
         """None for an unknown token, key or session. Compares in constant time."""
+        ...
+
+    def sign_source(self, address: str) -> str:
+        """The proof of one manager to another that a request came from this address."""
         ...
 
     def renew_session(self, text: str) -> str | None:
@@ -78,3 +82,4 @@ class CallerGateway:
     secrets: SecretService
     monitor: MonitorService
     tenants: TenantService
+    audit: AuditService

@@ -1,14 +1,16 @@
-"""What a transport may ask about users, API keys, sessions of browsers, its own caller, tenants and secrets: the
-Protocols of the sub-gateways `identity`, `sign_in`, `tenants` and `secrets`.
+"""What a transport may ask about users, API keys, sessions of browsers, its own caller, tenants, secrets and the audit
+log: the Protocols of the sub-gateways `identity`, `sign_in`, `tenants`, `secrets` and `audit`.
 
 Calls raise only the errors of `model.errors`. They return only committed state."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from shunter.model.audit.records import RefusedRequests
+from shunter.model.audit.views import AuditLines, AuditPage
 from shunter.model.identity.roles import Role
 from shunter.model.rest.identity_views import (
     KeyPage,
@@ -135,3 +137,33 @@ class SignInService(Protocol):
         ...
 
     async def end(self, session: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSearch:
+    """The newest records first. `cursor` is where the last page ended. Empty means any."""
+
+    limit: int = 100
+    cursor: str | None = None
+    user: str = ""
+    tenant: str = ""
+    key: str = ""
+    operation: str = ""
+    source: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it finds every record."""
+        return not (self.user or self.tenant or self.key or self.operation or self.source)
+
+
+class AuditService(Protocol):
+    async def page(self, search: AuditSearch) -> AuditPage: ...
+
+    async def lines(self, after: int, limit: int) -> AuditLines:
+        """The lines of the next records, as they are stored, to check their hashes."""
+        ...
+
+    async def note_refused(self, refused: Sequence[RefusedRequests]) -> None:
+        """Record requests that another manager refused."""
+        ...

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from shunter.model.audit.records import RefusedRequests
 from shunter.model.rest.manager_views import ManagerPage, ManagerView
 
 Headers = Sequence[tuple[bytes, bytes]]
@@ -81,6 +82,10 @@ class ManagerClient(Protocol):
     async def stop(self, url: str, *, leave_running: bool, is_whole_cluster: bool) -> list[str]:
         """Ask another manager to stop; or to stop the whole cluster, which takes a while: returns what could not be
         stopped. Raises Unavailable."""
+        ...
+
+    async def report_refused(self, url: str, refused: Sequence[RefusedRequests]) -> None:
+        """Let the leader record what this manager refused. Raises Unavailable."""
         ...
 
     async def describe(self, url: str) -> ManagerView:

@@ -53,6 +53,15 @@ class PastRecord(msgspec.Struct, array_like=True, gc=False):
     body: bytes
 
 
+class AuditBatch(msgspec.Struct, array_like=True, gc=False):
+    """Records `first` to `last` of the audit log, which one round has: `body` is their lines."""
+
+    first: int
+    last: int
+    at: float
+    body: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """One round: everything in it is written, or nothing. `version` is the last one plus 1."""
@@ -63,6 +72,7 @@ class Commit:
     body: bytes
     finished: list[FinishedJob] = field(default_factory=list)
     past: list[PastRecord] = field(default_factory=list)
+    audit: AuditBatch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +113,16 @@ class PastQuery:
     limit: int = 100
 
 
+@dataclass(frozen=True, slots=True)
+class AuditQuery:
+    """Batches that have a record after `after`, in order; or with `before`, those that have one before it, the newest
+    first. At most `limit`."""
+
+    after: int = 0
+    before: int | None = None
+    limit: int = 100
+
+
 # A run by namespace, name and number; None means the newest of the name.
 RunKey = tuple[str, str, int | None]
 
@@ -124,6 +144,8 @@ class Retention:
     finished_max: int = 100_000
     rounds_age_s: float = 7 * 86400.0
     rounds_max: int = 1_000_000
+    audit_age_s: float = 365 * 86400.0
+    audit_max: int = 1_000_000  # records of the audit log
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +234,17 @@ class Store(Protocol):
         ...
 
     async def past_scheduling(self, uid: int) -> PastRecord | None: ...
+
+    async def audit_batches(self, query: AuditQuery) -> list[AuditBatch]: ...
+
+    async def expired_audit(self, through: int, before: float, limit: int) -> AuditBatch | None:
+        """Of the oldest `limit` batches, the last one that ends with record `through` at most, or is not newer than
+        `before`."""
+        ...
+
+    async def drop_audit(self, epoch: int, through: int) -> None:
+        """Drop the batches that end with this record at most, all or nothing. Fenced like a commit."""
+        ...
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         """Drop what is older or more than retention keeps, what ended first before the rest. Rounds are cut only behind

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from shunter.ports.store import FinishedJob, PastRecord, Snapshot
+from shunter.ports.store import AuditBatch, FinishedJob, PastRecord, Snapshot
 
 
 class StoredRound(msgspec.Struct, array_like=True, gc=False):
@@ -39,6 +39,10 @@ class StoreContents(Protocol):
         """By rising uid."""
         ...
 
+    def audit(self) -> AsyncIterator[list[AuditBatch]]:
+        """In order."""
+        ...
+
 
 @dataclass(slots=True)
 class Tally:
@@ -47,6 +51,7 @@ class Tally:
     rounds: int = 0
     finished_jobs: int = 0
     past_schedulings: int = 0
+    audit_records: int = 0
     last_version: int = 0
     _digest: Any = field(default_factory=hashlib.sha256, repr=False)
 
@@ -99,6 +104,13 @@ class TalliedContents:
             self.tally.past_schedulings += len(batch)
             yield batch
 
+    async def audit(self) -> AsyncIterator[list[AuditBatch]]:
+        async for batches in self._contents.audit():
+            for each in batches:
+                self.tally.add("audit", each)
+            self.tally.audit_records += sum(each.last - each.first + 1 for each in batches)
+            yield batches
+
     async def read_all(self) -> Tally:
         async for _ in self.rounds():
             pass
@@ -106,6 +118,8 @@ class TalliedContents:
         async for _ in self.finished_jobs():
             pass
         async for _ in self.past_schedulings():
+            pass
+        async for _ in self.audit():
             pass
         return self.tally
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, Unpack
 
 import msgspec
 
+from shunter.model.audit.views import AuditLines, AuditPage, AuditRecordView
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.metrics.debug_views import DebugView
 from shunter.model.objects.objects import BATCH_JOB
@@ -527,6 +528,26 @@ class Client:
 
     async def delete_tenant(self, name: str) -> None:
         await self._perform(self._core.send(Request("DELETE", f"/tenants/{quoted(name)}")))
+
+    def audit(
+        self,
+        *,
+        limit: int | None = None,
+        user: str | None = None,
+        tenant: str | None = None,
+        key: str | None = None,
+        operation: str | None = None,
+        source: str | None = None,
+    ) -> AsyncIterator[AuditRecordView]:
+        """Records of who changed what, the newest first."""
+        query = [("user", user), ("tenant", tenant), ("key", key), ("operation", operation), ("source", source)]
+        return self._pages(path_with("/audit", query), AuditPage, limit)
+
+    async def audit_lines(self, after: int = 0, limit: int = PAGE_MAX) -> AuditLines:
+        """Records after this number in order, as lines whose hashes can be checked."""
+        return await self._fetch(
+            Request("GET", path_with("/audit/lines", [("after", after), ("limit", limit)])), AuditLines
+        )
 
     async def queues(self) -> list[QueueView]:
         page = await self._fetch(Request("GET", "/queues"), QueuePage)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, Unpack
 
 import msgspec
 
+from shunter.model.audit.views import AuditLines, AuditPage, AuditRecordView
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.metrics.debug_views import DebugView
 from shunter.model.objects.objects import BATCH_JOB
@@ -524,6 +525,24 @@ class Client:
 
     def delete_tenant(self, name: str) -> None:
         self._perform(self._core.send(Request("DELETE", f"/tenants/{quoted(name)}")))
+
+    def audit(
+        self,
+        *,
+        limit: int | None = None,
+        user: str | None = None,
+        tenant: str | None = None,
+        key: str | None = None,
+        operation: str | None = None,
+        source: str | None = None,
+    ) -> Iterator[AuditRecordView]:
+        """Records of who changed what, the newest first."""
+        query = [("user", user), ("tenant", tenant), ("key", key), ("operation", operation), ("source", source)]
+        return self._pages(path_with("/audit", query), AuditPage, limit)
+
+    def audit_lines(self, after: int = 0, limit: int = PAGE_MAX) -> AuditLines:
+        """Records after this number in order, as lines whose hashes can be checked."""
+        return self._fetch(Request("GET", path_with("/audit/lines", [("after", after), ("limit", limit)])), AuditLines)
 
     def queues(self) -> list[QueueView]:
         page = self._fetch(Request("GET", "/queues"), QueuePage)

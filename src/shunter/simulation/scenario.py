@@ -39,6 +39,7 @@ class Scenario:
     is_upgraded: bool = False  # the managers, one after the other: see `simulation.runtime.upgrades`
     has_objects: bool = False  # see `simulation.workload.objects`
     secrets_seed: int | None = None  # of `simulation.workload.secrets`; None: no job refers to secrets
+    tenants_seed: int | None = None  # of `simulation.workload.tenants`; None: there are none
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 
 

@@ -44,6 +44,7 @@ from shunter.simulation.workload.policies import BackgroundPolicy, PolicyFactory
 from shunter.simulation.workload.readers import Readers
 from shunter.simulation.workload.secrets import with_secrets
 from shunter.simulation.workload.status_followers import StatusFollowers
+from shunter.simulation.workload.tenants import with_tenants
 from shunter.simulation.workload.users import Users
 
 FAULT_PERIOD_MAX_S = 600.0  # within which users are answered and faults are over
@@ -58,6 +59,7 @@ SECRETS_EVERY = 12  # in one of this many worlds jobs have secrets, which users 
 OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
 LEADER_WITHIN_S = LEASE_S + 1.0 + 1.0  # after the faults: until a lease expires, until another one leads, and loading
 MANAGERS_FROM = 2_000_000  # seeds from here on have one to five managers at once
+TENANTS_FROM = 3_000_000  # in worlds from here on all jobs belong to a tenant, whose quotas change
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEED
             scenario = with_disconnects(scenario, seed)
         if seed % SECRETS_EVERY == 4:
             scenario = with_secrets(scenario, seed)
+        if seed >= TENANTS_FROM:
+            scenario = with_tenants(scenario, seed)
         world = World(rng, scenario, echo, policy_factory)
         worlds.append(world)
         with world.capture_errors():

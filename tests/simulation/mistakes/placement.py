@@ -21,9 +21,16 @@ from shunter.engine.state.registries.queues import UNLIMITED, QueueRegistry
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
 from shunter.planning.planner import Planner
-from shunter.planning.view import ClusterView, Decision, Placement, Rules
+from shunter.planning.view import NEVER, ClusterView, Decision, Placement, Rules
+from shunter.simulation.world import TENANTS_FROM
 
 Patch = pytest.MonkeyPatch
+
+
+def ignore_quotas(patch: Patch) -> None:
+    patch.setattr(apply_decision, "lanes_left", lambda _state, _record: NEVER)
+    patch.setattr(apply_decision, "quota_of", lambda _state, _record: None)
+    patch.setattr(cluster_view, "pending_quotas", lambda _state: {})
 
 
 def place_more_than_fits(patch: Patch) -> None:
@@ -157,5 +164,6 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (ignore_exclusive_nodes, "is exclusive to one of", 18),
     (ignore_colocation, "avoids job", 0),
     (ignore_licence_limits, "licence/matlab are in use", 17),
+    (ignore_quotas, r"tenant studio uses \d+ of \d+ (running|cpu|memory|gpu)", TENANTS_FROM),
     (assign_a_port_three_times, "port/8080 are in use", 15),
 )

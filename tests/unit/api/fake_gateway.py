@@ -38,6 +38,7 @@ from tests.unit.api.fake_admin import (
     FakeTenants,
     event,
 )
+from tests.unit.api.fake_audit import FakeAudit
 from tests.unit.api.fake_jobs import FakeExplain, FakeJobs, FakeServices, FakeStreams, FakeTasks
 from tests.unit.api.fake_monitor import FakeMonitor
 from tests.unit.api.job_table import JobTable
@@ -98,6 +99,7 @@ class FakeGateway:
         self.secrets = FakeSecrets(self)
         self.monitor = FakeMonitor(self)
         self.tenants = FakeTenants(self)
+        self.audit = FakeAudit(self)
         self.replication = self.managers
         self.has_revoked = False  # every token
         self.tenant = ""  # of whoever has the token
@@ -112,6 +114,9 @@ class FakeGateway:
             if hmac.compare_digest(token.encode(), TOKEN.encode())
             else None
         )
+
+    def sign_source(self, address: str) -> str:
+        return f"signed-{address}"
 
     def renew_session(self, text: str) -> str | None:
         return self.renewed.get(text)

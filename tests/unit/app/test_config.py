@@ -73,7 +73,7 @@ def test_a_manager_is_as_the_file_says() -> None:
     config = parse("""
         cluster = {name = "yard", listen = "[::1]:1", workers_listen = "10.0.0.5:0", policy = "spread", insecure = true}
         nodes = {heartbeat = "500ms", timeout = 9}
-        history = {jobs_age = 0, jobs_max = 1, events_age = "1d", events_max = 2}
+        history = {jobs_age = 0, jobs_max = 1, events_age = "1d", events_max = 2, audit_age = "2d", audit_max = 3}
         limits = {jobs_max = 3, tasks_max = 4, inbox_max = 5, lost_max = 6, quarantine_jobs = 7}
     """)
     assert config.fill_options(UpOptions()) == UpOptions(
@@ -81,7 +81,12 @@ def test_a_manager_is_as_the_file_says() -> None:
     )
     assert config.watcher == WatcherSettings(heartbeat_s=0.5, timeout_s=9.0)
     assert config.engine == EngineSettings(
-        jobs_max=3, tasks_max=4, inbox_max=5, lost_max=6, quarantine_jobs=7, retention=Retention(0.0, 1, 86400.0, 2)
+        jobs_max=3,
+        tasks_max=4,
+        inbox_max=5,
+        lost_max=6,
+        quarantine_jobs=7,
+        retention=Retention(0.0, 1, 86400.0, 2, 172_800.0, 3),
     )
 
 

@@ -210,6 +210,8 @@ VERBS: list[tuple[Call, str, object]] = [
     (lambda: client.tenant("a"), "GET /tenants/a", None),
     (lambda: client.tenants(), "GET /tenants?limit=1000", None),
     (lambda: client.delete_tenant("a"), "DELETE /tenants/a", None),
+    (lambda: client.audit(user="ben", operation="stopJob"), "GET /audit?user=ben&operation=stopJob&limit=1000", None),
+    (lambda: client.audit_lines(after=7), "GET /audit/lines?after=7&limit=1000", None),
     (lambda: client.rotate_key("a", "1h"), "POST /keys/a/rotate", {"overlap": "1h"}),
     (lambda: client.revoke_key("a"), "DELETE /keys/a", None),
     (lambda: client.secrets(namespace="n"), "GET /secrets?namespace=n&limit=1000", None),

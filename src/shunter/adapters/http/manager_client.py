@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import aiohttp
 import msgspec
 from yarl import URL
 
+from shunter.model.audit.records import RefusedRequests
+from shunter.model.audit.views import RefusedReport
 from shunter.model.errors import NotLeader, Unavailable
 from shunter.model.rest.cluster_views import StoppingView
 from shunter.model.rest.manager_views import ManagerView
@@ -26,6 +28,7 @@ CHUNK_BYTES_MAX = 64 * 2**10
 KEEP_ALIVE_S = 10.0
 NO_TOTAL = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_MAX_S)
 STOP_PATH = "/api/v1/cluster/down"
+REFUSED_PATH = "/api/v1/audit/refused"
 DESCRIBE_PATH = "/api/v1/managers/self"
 
 
@@ -75,6 +78,9 @@ class HttpManagerClient:
         except msgspec.DecodeError as error:
             raise Unavailable(f"{url} did not answer ({error})") from None
         return answer.not_stopped
+
+    async def report_refused(self, url: str, refused: Sequence[RefusedRequests]) -> None:
+        await self._ask("POST", url + REFUSED_PATH, msgspec.json.encode(RefusedReport(list(refused))))
 
     async def describe(self, url: str) -> ManagerView:
         try:

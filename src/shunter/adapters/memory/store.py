@@ -15,6 +15,8 @@ from msgspec.structs import replace
 from shunter.model.errors import Fenced, NotFound, StoreFailed
 from shunter.ports.commit_signal import CommitSignal
 from shunter.ports.store import (
+    AuditBatch,
+    AuditQuery,
     Commit,
     EndedRun,
     FinishedJob,
@@ -40,6 +42,7 @@ class MemoryStore:
         self._ids: list[int] = []  # the keys of _jobs, rising
         self._runs: dict[tuple[str, str], dict[int, int]] = {}  # (namespace, name) -> run -> id
         self._past: dict[int, PastRecord] = {}  # by uid
+        self._audit: list[AuditBatch] = []
         self._signal = CommitSignal()
 
     async def open(self) -> None:
@@ -70,6 +73,10 @@ class MemoryStore:
         self._check_new(commit.finished)
         if any(past.uid in self._past for past in commit.past):
             raise StoreFailed("the commit has a deleted scheduling that already exists")
+        if commit.audit is not None:
+            if self._audit and commit.audit.first <= self._audit[-1].last:
+                raise StoreFailed("the commit has records of the audit log that already exist")
+            self._audit.append(commit.audit)
         self._rounds.append(LoggedRound(commit.version, commit.at, commit.body))
         for job in commit.finished:
             self._jobs[job.id] = replace(job, labels=dict(job.labels), tasks=list(job.tasks))
@@ -177,6 +184,22 @@ class MemoryStore:
 
     async def past_scheduling(self, uid: int) -> PastRecord | None:
         return self._past.get(uid)
+
+    # ---- the audit log ----
+
+    async def audit_batches(self, query: AuditQuery) -> list[AuditBatch]:
+        if query.before is None:
+            return list(islice((each for each in self._audit if each.last > query.after), query.limit))
+        before = query.before
+        return list(islice((each for each in reversed(self._audit) if each.first < before), query.limit))
+
+    async def expired_audit(self, through: int, before: float, limit: int) -> AuditBatch | None:
+        oldest = self._audit[:limit]
+        return next((each for each in reversed(oldest) if each.last <= through or each.at <= before), None)
+
+    async def drop_audit(self, epoch: int, through: int) -> None:
+        self._check_epoch(epoch)
+        self._audit = [each for each in self._audit if each.last > through]
 
     # ---- retention ----
 

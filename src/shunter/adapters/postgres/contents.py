@@ -14,7 +14,7 @@ from shunter.adapters.postgres.finished_jobs import JOB_COLUMNS, WITH_DETAILS, j
 from shunter.adapters.postgres.sessions import close_connection
 from shunter.adapters.postgres.url import StoreUrl
 from shunter.model.errors import Conflict
-from shunter.ports.store import FinishedJob, FinishedTasks, PastRecord, Snapshot
+from shunter.ports.store import AuditBatch, FinishedJob, FinishedTasks, PastRecord, Snapshot
 from shunter.ports.store_contents import StoreContents, StoredRound
 
 BATCH_ROWS = 500
@@ -58,6 +58,10 @@ class PostgresContents:
         page = "SELECT uid, namespace, name, deleted_at, body FROM past_schedulings WHERE uid > $1 ORDER BY uid"
         async for rows in self._pages(page):
             yield [PastRecord(*row) for row in rows]
+
+    async def audit(self) -> AsyncIterator[list[AuditBatch]]:
+        async for rows in self._pages("SELECT last, first, at, body FROM audit WHERE last > $1 ORDER BY last"):
+            yield [AuditBatch(first, last, at, body) for last, first, at, body in rows]
 
     async def _pages(self, query: str) -> AsyncIterator[list[Any]]:
         """The first column is the key."""
@@ -116,6 +120,8 @@ async def _fill(connection: Connection, contents: StoreContents) -> None:
     async for past in contents.past_schedulings():
         rows = [(each.uid, each.namespace, each.name, each.deleted_at, each.body) for each in past]
         await _copy(connection, "past_schedulings", rows)
+    async for batches in contents.audit():
+        await _copy(connection, "audit", [(each.first, each.last, each.at, each.body) for each in batches])
     await connection.execute(
         "INSERT INTO job_counts (namespace, state, jobs) SELECT namespace, state, count(*) FROM jobs GROUP BY 1, 2"
     )

@@ -13,6 +13,7 @@ from shunter.ports.store import Commit, LoggedRound, PastRecord, Snapshot
 SNAPSHOT_PART_BYTES = 4 * 2**20
 
 _COMMIT = f"SELECT commit_round({', '.join(f'${number}' for number in range(1, 25))})"
+_COMMIT_AUDITED = f"SELECT commit_audited_round({', '.join(f'${number}' for number in range(1, 28))})"
 _NO_PAST = (None,) * 5
 
 
@@ -39,14 +40,16 @@ async def record_server(connection: Connection, server: Server) -> None:
 
 
 async def write_commit(connection: Connection, commit: Commit) -> None:
+    audit = commit.audit
     await connection.fetchval(
-        _COMMIT,
+        _COMMIT if audit is None else _COMMIT_AUDITED,
         commit.epoch,
         commit.version,
         commit.at,
         commit.body,
         *job_columns(commit.finished),
         *_past_columns(commit.past),
+        *(() if audit is None else (audit.first, audit.last, audit.body)),
         timeout=None,
     )
 

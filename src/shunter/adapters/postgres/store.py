@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from shunter.adapters.postgres import finished_jobs, finished_search, past_schedulings, rounds, schema
+from shunter.adapters.postgres import audit_log, finished_jobs, finished_search, past_schedulings, rounds, schema
 from shunter.adapters.postgres.commit_listener import CommitListener
 from shunter.adapters.postgres.connection import (
     WRITER_SESSION,
@@ -24,6 +24,8 @@ from shunter.adapters.postgres.sessions import Pool, Writer
 from shunter.adapters.postgres.url import StoreUrl, parse_store_url
 from shunter.log import Log
 from shunter.ports.store import (
+    AuditBatch,
+    AuditQuery,
     Commit,
     EndedRun,
     FinishedJob,
@@ -132,6 +134,15 @@ class PostgresStore:
 
     async def past_scheduling(self, uid: int) -> PastRecord | None:
         return await self._pool.run(past_schedulings.read_one, uid)
+
+    async def audit_batches(self, query: AuditQuery) -> list[AuditBatch]:
+        return await self._pool.run(audit_log.read_batches, query)
+
+    async def expired_audit(self, through: int, before: float, limit: int) -> AuditBatch | None:
+        return await self._pool.run(audit_log.read_expired, through, before, limit)
+
+    async def drop_audit(self, epoch: int, through: int) -> None:
+        await self._pool.run(audit_log.drop, epoch, through)
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         purge = Purge(epoch, retention, now)

@@ -7,9 +7,11 @@ import sqlite3
 from collections.abc import AsyncIterator
 
 from shunter.adapters.sqlite import rounds
+from shunter.adapters.sqlite.audit_log import COLUMNS as AUDIT_COLUMNS
+from shunter.adapters.sqlite.audit_log import insert_batch
 from shunter.adapters.sqlite.connection import transaction
 from shunter.adapters.sqlite.finished_jobs import JOB_COLUMNS, insert_finished, job_from_row
-from shunter.ports.store import FinishedJob, FinishedTasks, PastRecord, Snapshot
+from shunter.ports.store import AuditBatch, FinishedJob, FinishedTasks, PastRecord, Snapshot
 from shunter.ports.store_contents import StoreContents, StoredRound
 
 BATCH_ROWS = 500
@@ -51,6 +53,13 @@ class SqliteContents:
         while rows := cursor.fetchmany(BATCH_ROWS):
             yield [PastRecord(*row) for row in rows]
 
+    async def audit(self) -> AsyncIterator[list[AuditBatch]]:
+        if self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'audit'").fetchone() is None:
+            return  # the file is of an older version
+        cursor = self._connection.execute(f"SELECT {AUDIT_COLUMNS} FROM audit ORDER BY last")
+        while rows := cursor.fetchmany(BATCH_ROWS):
+            yield [AuditBatch(*row) for row in rows]
+
 
 async def fill(connection: sqlite3.Connection, contents: StoreContents, epoch: int) -> None:
     """Write all of it into an empty store with the newest schema: all or nothing. Its last epoch is `epoch`."""
@@ -76,6 +85,9 @@ async def fill(connection: sqlite3.Connection, contents: StoreContents, epoch: i
                 "INSERT INTO past_schedulings (uid, namespace, name, deleted_at, body) VALUES (?, ?, ?, ?, ?)",
                 [(each.uid, each.namespace, each.name, each.deleted_at, each.body) for each in past],
             )
+        async for records in contents.audit():
+            for record in records:
+                insert_batch(connection, record)
         connection.execute("UPDATE leadership SET epoch = ?", (epoch,))
         for rule in rules:
             connection.execute(rule)

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from shunter.adapters.sqlite.audit_log import delete_batches, insert_batch
 from shunter.adapters.sqlite.connection import read_transaction, transaction
 from shunter.adapters.sqlite.finished_jobs import insert_finished
 from shunter.model.errors import Fenced, NotFound, StoreFailed
@@ -53,11 +54,18 @@ def write_commit(connection: sqlite3.Connection, commit: Commit) -> None:
         )
         if commit.finished:
             insert_finished(connection, commit.finished)
+        if commit.audit is not None:
+            insert_batch(connection, commit.audit)
         if commit.past:
             connection.executemany(
                 "INSERT INTO past_schedulings (uid, namespace, name, deleted_at, body) VALUES (?, ?, ?, ?, ?)",
                 [(past.uid, past.namespace, past.name, past.deleted_at, past.body) for past in commit.past],
             )
+
+
+def drop_audit(connection: sqlite3.Connection, epoch: int, through: int) -> None:
+    with leader_transaction(connection, epoch):
+        delete_batches(connection, through)
 
 
 def begin_save(connection: sqlite3.Connection, epoch: int) -> int:

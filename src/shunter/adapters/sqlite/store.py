@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from shunter.adapters.sqlite import finished_jobs, finished_search, past_schedulings, rounds, schema
+from shunter.adapters.sqlite import audit_log, finished_jobs, finished_search, past_schedulings, rounds, schema
 from shunter.adapters.sqlite.checkpoints import Checkpoints, secure_log
 from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, LOG_ALONE, connect, create_file, is_log_alone
 from shunter.adapters.sqlite.connection_thread import ConnectionThread
@@ -22,6 +22,8 @@ from shunter.log import Log
 from shunter.model.errors import StoreFailed
 from shunter.ports.commit_signal import CommitSignal
 from shunter.ports.store import (
+    AuditBatch,
+    AuditQuery,
     Commit,
     EndedRun,
     FinishedJob,
@@ -152,6 +154,15 @@ class SqliteStore:
 
     async def past_scheduling(self, uid: int) -> PastRecord | None:
         return await self._reader.run(past_schedulings.read_one, uid)
+
+    async def audit_batches(self, query: AuditQuery) -> list[AuditBatch]:
+        return await self._reader.run(audit_log.read_batches, query)
+
+    async def expired_audit(self, through: int, before: float, limit: int) -> AuditBatch | None:
+        return await self._reader.run(audit_log.read_expired, through, before, limit)
+
+    async def drop_audit(self, epoch: int, through: int) -> None:
+        await self._writer.run(rounds.drop_audit, epoch, through)
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         names: list[tuple[str, str]] = []

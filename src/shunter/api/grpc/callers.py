@@ -32,6 +32,9 @@ class Callers:
         self._gateway, self._attempts, self._limiter = gateway, attempts, limiter
         self._has_peers = has_peers
 
+    def address(self, context: Context) -> str:
+        return _address(context.peer())
+
     def identify(self, context: Context) -> tuple[str, Principal]:
         """The token and whom it stands for. Raises Unauthorized, Busy."""
         metadata = _metadata(context)

@@ -18,6 +18,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError, Message
 
+from shunter.api.audit.refusals import RefusalCounter
 from shunter.api.grpc.callers import REVOKED, Callers
 from shunter.api.grpc.errors import Context, abort
 from shunter.api.http.body_budget import BodyBudget
@@ -26,6 +27,7 @@ from shunter.model.errors import Busy, Failed, Invalid, Problem, ShunterError, T
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.ports.gateway import CallerGateway, Gateway
 from shunter.ports.principals import Principal
+from shunter.ports.security.audit import Origin, request_of
 
 REQUEST_MAX_S = 30.0  # until the message of a call is there
 CHECK_EVERY_S = 1.0  # whether the caller of a stream is still permitted
@@ -33,6 +35,7 @@ STREAM_IDLE_MAX_S = 3600.0  # without any message
 STREAM_STALLED_MAX_S = 60.0  # of a reader that takes nothing
 STREAMS_PER_CONNECTION_MAX = 100  # of one caller
 STREAMS_MAX = 300  # of all callers; external schedulers find room beside them
+READS = ("get", "list", "follow", "read")  # how operations begin that change nothing
 log = Log(__name__)
 
 
@@ -83,8 +86,16 @@ class Method:
 
 
 class Calls:
-    def __init__(self, gateway: Gateway, callers: Callers, bodies: BodyBudget, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        callers: Callers,
+        bodies: BodyBudget,
+        limits: Limits | None = None,
+        refusals: RefusalCounter | None = None,
+    ) -> None:
         self._gateway, self._callers, self._bodies = gateway, callers, bodies
+        self._refusals = refusals or RefusalCounter()
         self._limits = limits or Limits()
         self._streams: Counter[tuple[str, Principal]] = Counter()  # by connection
 
@@ -113,6 +124,8 @@ class Calls:
         except Exception:
             log.exception("call.failed", method=name)
             refusal = Failed("internal error; see the log of the manager")
+        is_write = not method.operation.startswith(READS)
+        self._refusals.add(self._callers.address(context), refusal.status, method.operation, is_write=is_write)
         await abort(context, refusal)
 
     async def _answer(self, method: Method, requests: AsyncIterator[bytes], context: Context) -> None:
@@ -124,7 +137,10 @@ class Calls:
         try:
             request = _decode(method.request, data)
             if method.answer is not None:
-                await context.write((await method.answer(call, request)).SerializeToString())
+                origin = Origin(caller, method.operation, "grpc", self._callers.address(context))
+                with request_of(origin):
+                    answer = await method.answer(call, request)
+                await context.write(answer.SerializeToString())
                 return
         finally:
             self._bodies.give_back(len(data))

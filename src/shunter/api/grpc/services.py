@@ -30,7 +30,7 @@ class ClientServices:
     ) -> None:
         self._gateway, self._yaml = gateway, shared.yaml
         self._callers = Callers(gateway, shared.attempts, limiter, has_peers=has_peers)
-        self.calls = Calls(gateway, self._callers, shared.bodies, limits)
+        self.calls = Calls(gateway, self._callers, shared.bodies, limits, shared.refusals)
 
     def add_to(self, server: grpc.aio.Server) -> None:
         add_jobs_service(server, self.calls, self._yaml)

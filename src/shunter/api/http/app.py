@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from shunter.api.audit.http_origin import origin_of, source_address
+from shunter.api.audit.refusals import RefusalCounter
 from shunter.api.browser.session_cookies import SAFE_METHODS, check_origin, find_sessions, set_cookie
 from shunter.api.browser.ui_pages import UiPages, is_ui_path
 from shunter.api.http.body_budget import BODIES_BYTES_MAX, OPEN_BODIES_BYTES_MAX, OPEN_BODY_SIZE_MAX, BodyBudget
@@ -49,6 +51,7 @@ from shunter.model.metrics.response_counter import ResponseCounter
 from shunter.ports.gateway import Gateway
 from shunter.ports.managers import ManagerClient
 from shunter.ports.principals import Principal
+from shunter.ports.security.audit import request_of
 
 if TYPE_CHECKING:
     from shunter.api.stomp.server import StompServer
@@ -109,9 +112,10 @@ def build_app(
         shared = shared_with.shared
     else:
         attempts = FailedAttempts()
-        stomp = _LazyStompServer(gateway, attempts)
-        shared = Shared(stomp, YamlParser(), BodyBudget(settings.bodies_bytes_max), attempts)
-    forwarder = None if client is None else Forwarder(gateway.replication, client)
+        refusals = RefusalCounter()
+        stomp = _LazyStompServer(gateway, attempts, refusals)
+        shared = Shared(stomp, YamlParser(), BodyBudget(settings.bodies_bytes_max), attempts, refusals)
+    forwarder = None if client is None else Forwarder(gateway.replication, client, gateway.sign_source)
     return App(
         gateway, settings, listener or Listener(), shared, forwarder, limiter, ui, responses or ResponseCounter()
     )
@@ -125,6 +129,7 @@ class Shared:
     yaml: YamlParser
     bodies: BodyBudget
     attempts: FailedAttempts
+    refusals: RefusalCounter
 
 
 class App:
@@ -183,6 +188,14 @@ class App:
             exchange.release_body()
             self._requests -= 1
             self._responses.add(exchange.status)
+            if exchange.status >= 400:
+                self._count_refusal(exchange)
+
+    def _count_refusal(self, exchange: Exchange) -> None:
+        if not exchange.is_relayed:
+            source = source_address(exchange, self._gateway.sign_source)
+            is_write = exchange.scope["method"] not in SAFE_METHODS
+            self.shared.refusals.add(source, exchange.status, exchange.operation, exchange.caller, is_write=is_write)
 
     async def _serve_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._settings.serves_clients:
@@ -199,7 +212,7 @@ class App:
             self._check_busy()
             await self._ui.serve(exchange)
             return
-        caller = self._caller_of(exchange)
+        caller = exchange.caller = self._caller_of(exchange)
         self._check_busy()
         found = self._router.find(path.rstrip("/") if path.startswith(EXTERNAL) else path)
         if found is None and caller is None:
@@ -275,7 +288,7 @@ class App:
             raise MethodNotAllowed(method, found.allowed)
         if not self._settings.serves_clients and not _is_for_any_manager(route, exchange):
             raise NoApi(NO_API)
-        exchange.path_params = found.path_params
+        exchange.path_params, exchange.operation = found.path_params, route.name
         if caller is None:  # the leader may know the key, and answers whatever else is wrong
             if self._forwarder is None or not await self._forwarder.forward_unknown(exchange):
                 raise Unauthorized(NO_TOKEN)
@@ -294,7 +307,11 @@ class App:
         if route.is_tagged and not exchange.query.get("watch") and await self._is_unchanged(exchange):
             await exchange.respond(304)
             return
-        result = await route.handle(bound, exchange)
+        if route.method == "GET":
+            result = await route.handle(bound, exchange)
+        else:
+            with request_of(origin_of(exchange, route, caller, self._gateway.sign_source)):
+                result = await route.handle(bound, exchange)
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))
 
@@ -338,8 +355,8 @@ def _bearer_token(scope: Scope) -> str:
 class _LazyStompServer:
     """WebSockets of all listeners. Their server is loaded with the first one."""
 
-    def __init__(self, gateway: Gateway, attempts: FailedAttempts) -> None:
-        self._gateway, self._attempts = gateway, attempts
+    def __init__(self, gateway: Gateway, attempts: FailedAttempts, refusals: RefusalCounter) -> None:
+        self._gateway, self._attempts, self._refusals = gateway, attempts, refusals
         self._server: StompServer | None = None
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, *, is_open: bool) -> None:
@@ -365,6 +382,7 @@ class _LazyStompServer:
             if has_token and not is_open and not self._is_valid_token(source, credential := _bearer_token(scope)):
                 raise Unauthorized(NO_TOKEN)
         except (Unauthorized, Busy, Forbidden) as error:
+            self._refusals.add((scope.get("client") or ("",))[0], error.status, SUBSCRIBE, is_write=False)
             await receive()
             await refuse(send, error.status, error.detail)
             return
@@ -394,9 +412,12 @@ class _LazyStompServer:
     def _is_admitted(self, source: tuple[str, bool], token: str) -> bool:
         """Of a CONNECT frame, which has no other answer than yes and no."""
         try:
-            return self._is_valid_token(source, token)
-        except (Busy, Forbidden):
-            return False
+            is_valid, status = self._is_valid_token(source, token), Unauthorized.status
+        except (Busy, Forbidden) as error:
+            is_valid, status = False, error.status
+        if not is_valid:
+            self._refusals.add(source[0], status, SUBSCRIBE, is_write=False)
+        return is_valid
 
     def _is_valid_token(self, source: tuple[str, bool], token: str) -> bool:
         """Raises Busy if too many wrong ones came from there, and Forbidden for one that may not see all objects."""

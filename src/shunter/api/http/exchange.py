@@ -18,6 +18,7 @@ from shunter.api.http.permission_watch import Permission
 from shunter.model.errors import Invalid, Problem, TooLarge
 from shunter.model.files.repeated_keys import find_repeated_key
 from shunter.ports.managers import Replication
+from shunter.ports.principals import Principal
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
@@ -68,9 +69,12 @@ class Exchange:
         "_body_bytes",
         "_receive",
         "_send",
+        "caller",
         "context",
         "credential",
         "extra_headers",
+        "is_relayed",
+        "operation",
         "path_params",
         "permission",
         "query",
@@ -95,6 +99,9 @@ class Exchange:
         self.session: tuple[str, str] | None = None  # name and text of the cookie that authenticated the request
         self.permission: Permission | None = None  # watched while a stream is open; None: for ever
         self.tag: bytes | None = None  # of an answer that shows committed state and nothing else
+        self.caller: Principal | None = None  # once it is known
+        self.operation = ""  # once the route is known
+        self.is_relayed = False  # another manager answered it, and counts it
         self._body_bytes = 0  # taken from the budget of all bodies
         self._receive = receive
         self._send = send

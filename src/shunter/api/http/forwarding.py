@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from shunter.api.audit.http_origin import SOURCE_HEADER, Sign, source_header
 from shunter.api.browser.session_cookies import FORWARDED_PROTO, is_secure
 from shunter.api.http.exchange import FORWARDED_HEADER, Exchange
 from shunter.api.http.routing import AnsweredBy, Route
@@ -22,8 +23,8 @@ HOP_BY_HOP = frozenset((b"connection", b"keep-alive", b"te", b"trailer", b"trans
 
 
 class Forwarder:
-    def __init__(self, replication: Replication, client: ManagerClient) -> None:
-        self._replication, self._client = replication, client
+    def __init__(self, replication: Replication, client: ManagerClient, sign: Sign) -> None:
+        self._replication, self._client, self._sign = replication, client, sign
         self._unknown_since_s, self._unknown_callers = 0, 0
 
     async def forward(self, exchange: Exchange, route: Route, min_version: int) -> bool:
@@ -70,6 +71,7 @@ class Forwarder:
     async def _forward_to(self, url: str, exchange: Exchange) -> None:
         """Returns when the leader has answered or the client has gone. A leader that does not lead any more may never
         answer, so its answers are cut short: clients continue with the next one."""
+        exchange.is_relayed = True
         relay = asyncio.create_task(self._relay(url, exchange))
         replaced = asyncio.create_task(self._replication.wait_leader_changed(url))
         try:
@@ -85,7 +87,7 @@ class Forwarder:
 
     async def _relay(self, url: str, exchange: Exchange) -> None:
         """What is cut short has no proper end, so that no client takes it for complete."""
-        async with self._client.send(url, _request_of(exchange)) as response:
+        async with self._client.send(url, _request_of(exchange, self._sign)) as response:
             await exchange.start_raw(response.status, _end_to_end(response.headers))
             is_complete = exchange.is_head
             if not is_complete:
@@ -108,15 +110,15 @@ def read_min_version(exchange: Exchange) -> int:
     return int(text)
 
 
-def _request_of(exchange: Exchange) -> ForwardedRequest:
+def _request_of(exchange: Exchange, sign: Sign) -> ForwardedRequest:
     scope = exchange.scope
     path, query = scope["raw_path"].decode("ascii"), scope["query_string"].decode("ascii")
-    headers = [header for header in _end_to_end(scope["headers"]) if header[0] != b"host"]
+    headers = [header for header in _end_to_end(scope["headers"]) if header[0] not in (b"host", SOURCE_HEADER)]
     has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
     return ForwardedRequest(
         scope["method"],
         f"{path}?{query}" if query else path,
-        [*headers, *_of_browsers(exchange), (FORWARDED_HEADER, b"1")],
+        [*headers, *_of_browsers(exchange), source_header(exchange, sign), (FORWARDED_HEADER, b"1")],
         exchange.body_chunks() if has_body else None,
     )
 

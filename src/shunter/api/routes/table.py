@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shunter.api.routes.access.audit import AUDIT_ROUTES
 from shunter.api.routes.admin import ADMIN_ROUTES
 from shunter.api.routes.apply import APPLY_ROUTES, PAST_ROUTES
 from shunter.api.routes.cluster import CLUSTER_ROUTES, EVENT_ROUTES
@@ -44,4 +45,5 @@ ROUTES = (
     *SECRET_ROUTES,
     *MONITOR_ROUTES,
     *TENANT_ROUTES,
+    *AUDIT_ROUTES,
 )

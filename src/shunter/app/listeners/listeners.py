@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import shunter
+from shunter.api.audit.refusals import RefusalCounter
 from shunter.api.browser.ui_files import UiFiles
 from shunter.api.browser.ui_pages import UiPages
 from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER, ApiSettings, App, build_app
@@ -43,6 +44,7 @@ class Listeners:
         self._external_address = checked_external_address(options)
         grpc = options.external_grpc
         self._grpc_address = None if grpc is None else secure_address(grpc, "--external-grpc", options)
+        self.refusals = RefusalCounter()
         self._server: HttpServer | None = None
         self._external: HttpServer | None = None
         self._schedulers: SchedulerServer | None = None
@@ -70,6 +72,7 @@ class Listeners:
                 gateway, api, listener, shared_with=app, client=client, limiter=limiter, responses=responses
             )
             self._external = await serve(external_app, *self._external_address, connections, context)
+        self.refusals = app.shared.refusals
         await self._start_grpc_server(gateway, app, limiter, has_peers=client is not None)
 
     async def stop(self) -> None:

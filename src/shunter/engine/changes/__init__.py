@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import msgspec
 
+from shunter.engine.changes.audit import *
 from shunter.engine.changes.cluster import *
 from shunter.engine.changes.identity import *
 from shunter.engine.changes.jobs import *
@@ -34,6 +35,7 @@ Change = (
     | IdentityChange
     | SecretChange
     | TenantChange
+    | AuditChange
 )
 
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError)  # of a body that is damaged

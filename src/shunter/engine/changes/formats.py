@@ -31,6 +31,7 @@ SINCE: dict[Stored, int] = {
     **dict.fromkeys((c.UserSet, c.KeySet, c.KeyRevoked, c.KeyUsed, "identity"), 2),
     **dict.fromkeys((c.SecretSet, c.SecretDeleted, c.SecretResealed, SealedValue, "secrets"), 2),
     **dict.fromkeys((SecretRef, (TaskSpec, "secrets"), "ClassKey.secrets", "ClassKey.secret_variables"), 2),
+    **dict.fromkeys((c.AuditAdvanced, c.AuditCheckpointed, "audit"), 2),
     **dict.fromkeys((c.TenantSet, c.TenantDeleted, c.UserDeleted, "tenants"), 2),
 }
 

@@ -11,11 +11,13 @@ from shunter.engine import changes as c
 from shunter.engine.round import Round
 from shunter.engine.state.records import ranges_where
 from shunter.engine.state.registries.queues import UNLIMITED, Queue
+from shunter.engine.state.registries.tenants import Tenant
 from shunter.engine.state.state import State
 from shunter.model.errors import Busy, Conflict, NotFound
-from shunter.model.identity.quotas import QUEUED
+from shunter.model.identity.quotas import PLACED, QUEUED, placed_needs
 from shunter.model.job.spec import DEFAULT_OPTIONS, QUEUE_DEFAULT, JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
+from shunter.model.resources import format_amount
 from shunter.ports.admin import QueueChange
 
 _QUEUED = int(TaskState.QUEUED)
@@ -69,12 +71,14 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
 
 
 def check_tenant_quotas(round: Round, specs: Sequence[JobSpec]) -> None:
-    """Refuse the whole submit if a tenant would have more tasks waiting than its quota."""
+    """Refuse the whole submit if a tenant would have more tasks waiting than its quota, or if a task could never start
+    because of one."""
     state, added = round.state, Counter[str]()
     for spec in specs:
         owner = state.tenants.owner_of(spec.namespace)
         if owner and not spec.is_template:
             added[owner] += spec.count
+            _check_task_quotas(state.tenants.tenants[owner], spec)
     for name, count in added.items():
         tenant = state.tenants.tenants[name]
         limit = tenant.quotas.get(QUEUED)
@@ -86,6 +90,16 @@ def check_tenant_quotas(round: Round, specs: Sequence[JobSpec]) -> None:
         queued = sum(state.pending_tasks[namespace] for namespace in tenant.namespaces)
         if queued + count > limit:
             raise Busy(f"tenant '{name}' has {queued} of {limit} queued tasks, and the submit has {count}", 5.0)
+
+
+def _check_task_quotas(tenant: Tenant, spec: JobSpec) -> None:
+    for group in spec.groups:
+        for name, need in zip(PLACED, placed_needs(group.needs), strict=True):
+            limit = tenant.quotas.get(name)
+            if limit is not None and need > limit:
+                most, needed = format_amount(name, limit), format_amount(name, need)
+                fix = "request less, or ask an administrator of the cluster to raise it"
+                raise Conflict(f"tenant '{tenant.name}' has a quota of {most} {name}, but a task needs {needed}; {fix}")
 
 
 def check_queue_limits(round: Round, specs: Sequence[JobSpec]) -> None:

@@ -16,6 +16,7 @@ from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord, Job, TaskSet
 from shunter.engine.state.registries.tenants import OTHER_JOB
 from shunter.engine.state.state import State
+from shunter.engine.state.tenant_quotas import lanes_left, quota_of
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.planning.view import Decision, IntArray, Placement, Preemption
 
@@ -69,8 +70,11 @@ def _gang_fits(round: Round, placements: list[Placement]) -> bool:
 
 
 def _is_within_limits(round: Round, placed_counts: dict[int, int]) -> bool:
-    """Whether this many tasks of classes of one job may start at once, by their limits, their queue and licences."""
+    """Whether this many tasks of classes of one job may start at once, by their limits, their queue, licences and
+    quotas."""
     state, licences = round.state, Counter[str]()
+    if not _is_within_quotas(state, placed_counts):
+        return False
     for class_id, count in placed_counts.items():
         record = state.classes[class_id]
         if lanes_max(round, record) < count:
@@ -83,6 +87,17 @@ def _is_within_limits(round: Round, placed_counts: dict[int, int]) -> bool:
         return False
     known = state.cluster.licences()
     return all(state.licences_used[name] + count <= known.get(name, 0) for name, count in licences.items())
+
+
+def _is_within_quotas(state: State, placed_counts: dict[int, int]) -> bool:
+    """All classes are of one job, and so of one tenant."""
+    records = [(state.classes[class_id], count) for class_id, count in placed_counts.items()]
+    quota = quota_of(state, records[0][0])
+    if quota is None:
+        return True
+    needs = [sum(record.quota_needs[column] * count for record, count in records) for column in range(len(quota.used))]
+    amounts = zip(quota.limits, quota.used, needs, strict=True)
+    return all(not need or used + need <= limit for limit, used, need in amounts)
 
 
 def preempt(round: Round, preemptions: list[Preemption]) -> None:
@@ -190,8 +205,8 @@ def _avoided_nodes_first(record: ClassRecord, nodes: list[int], counts: list[int
 
 
 def lanes_max(round: Round, record: ClassRecord, for_task_set: TaskSet | None = None) -> int:
-    """How many more lanes the class may have in the whole cluster, by its parallel_max, its queue and licences. For one
-    task of a given task set, which need not be ready: one or none."""
+    """How many more lanes the class may have in the whole cluster, by its parallel_max, its queue, licences and the
+    quotas of its tenant. For one task of a given task set, which need not be ready: one or none."""
     state, count_max = round.state, record.queued if for_task_set is None else 1
     if record.key.dedicated_to is not None and (task_set := for_task_set or record.first_ready()) is not None:
         count_max = min(count_max, task_set.spec.parallel_max - record.width)
@@ -202,7 +217,7 @@ def lanes_max(round: Round, record: ClassRecord, for_task_set: TaskSet | None = 
         count_max = min(count_max, queue.running_max - state.queue_lanes[record.key.queue])
     for resource, need in record.licences:
         count_max = min(count_max, (state.cluster.licences().get(resource, 0) - state.licences_used[resource]) // need)
-    return max(count_max, 0)
+    return max(min(count_max, lanes_left(state, record)), 0)
 
 
 def fits_on_node(round: Round, task_set: TaskSet, node: int) -> bool:

@@ -26,6 +26,7 @@ from shunter.engine.state.registries.cluster import HOLD_SETTING, RESERVE_SETTIN
 from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.state import State
 from shunter.engine.state.task_set_columns import RUNS_UNTIL_STOPPED, UNKNOWN
+from shunter.engine.state.tenant_quotas import pending_quotas
 from shunter.model.job.spec import LONG_RUNNING
 from shunter.model.lifecycles import TaskState
 from shunter.planning.view import NEVER, BoolArray, ClusterView, IntArray, Queued, QueueRules, Running
@@ -51,6 +52,8 @@ def view_of_refreshed(state: State) -> ClusterView:
         hold_after_s=state.cluster.wait_s(HOLD_SETTING),
         queues=_queue_rules(state),
         licences={name: (total, state.licences_used[name]) for name, total in state.cluster.licences().items()},
+        tenants=state.tenants.namespace_owners,
+        quotas=pending_quotas(state),
         running=lambda: running(state),
         classes=lambda class_id: state.classes[class_id].task_class,
         tally=lambda class_id: tally(state, class_id),

@@ -12,6 +12,7 @@ from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord, Lanes
 from shunter.engine.state.registries.cluster import RESERVE_SETTING
 from shunter.engine.state.state import State
+from shunter.engine.state.tenant_quotas import is_exceeded
 from shunter.planning.filter.colocation import may_follow
 from shunter.planning.order.fair_share import FairShare
 from shunter.planning.order.rank import by_urgency
@@ -59,12 +60,14 @@ def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
 
 
 def _exceeds_limits(state: State, record: ClassRecord) -> bool:
-    """Whether its queue or a licence is now over its limit, or a secret is missing: lanes that become free are then
-    released."""
+    """Whether its queue, a licence or a quota is now over its limit, or a secret is missing: lanes that become free are
+    then released."""
     if state.secrets.problem_of_class(record.key):
         return True
     running_max = state.queues.get(record.key.queue).running_max
     if running_max and state.queue_lanes[record.key.queue] > running_max:
+        return True
+    if is_exceeded(state, record):
         return True
     return any(state.licences_used[name] > state.cluster.licences().get(name, 0) for name, _ in record.licences)
 
@@ -78,7 +81,7 @@ def _by_rank(round: Round, underfilled: dict[int, list[Lanes]]) -> list[ClassRec
         return []
     nodes = state.nodes.view
     totals = nodes.capacity[: nodes.count][nodes.eligible[: nodes.count]].sum(axis=0).tolist()
-    fair_share = FairShare(state.usage, totals)
+    fair_share = FairShare(state.usage, totals, state.tenants.namespace_owners)
     keyed = [
         (
             by_urgency(queued),

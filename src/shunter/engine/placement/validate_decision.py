@@ -7,11 +7,14 @@ Items admitted earlier count: of two items for the last free core, the second is
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
 from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord
+from shunter.engine.state.tenant_quotas import quota_of
+from shunter.model.identity.quotas import PLACED
 from shunter.model.protocol.scheduler_messages import ItemRefusal
 from shunter.planning.explain.suggest import without_licence_needs
 from shunter.planning.explain.wait_reasons import limits_reached
@@ -36,6 +39,7 @@ class DecisionValidator:
         self._admitted_by_class: Counter[int] = Counter()  # class id -> tasks
         self._admitted_by_queue: Counter[str] = Counter()
         self._admitted_licences: Counter[str] = Counter()
+        self._admitted_quotas: Counter[tuple[str, int]] = Counter()  # by tenant and position in PLACED
         self._unlisted_count = 0
         self._refusals: list[ItemRefusal] = []
 
@@ -165,8 +169,17 @@ class DecisionValidator:
             limits.append(
                 (free, limit_reason or f"{resource}: needs {need}, {max(total - used, 0)} of {total} are free")
             )
+        limits += self._quota_limits(record, limit_reason)
         max_count, reason = min(limits, key=lambda limit: limit[0])
         return max(max_count, 0), reason
+
+    def _quota_limits(self, record: ClassRecord, limit_reason: str) -> Iterator[tuple[int, str]]:
+        quota = quota_of(self._round.state, record)
+        if quota is not None:
+            for position, need in enumerate(record.quota_needs):
+                free = quota.limits[position] - quota.used[position] - self._admitted_quotas[quota.tenant, position]
+                if need:
+                    yield free // need, limit_reason or f"tenant {quota.tenant} has no more {PLACED[position]} left"
 
     def _reserve(self, record: ClassRecord, rows: IntArray, counts: IntArray) -> None:
         if not len(rows):
@@ -180,6 +193,8 @@ class DecisionValidator:
         self._admitted_by_queue[record.key.queue] += tasks
         for resource, need in record.licences:
             self._admitted_licences[resource] += need * tasks
+        for position, need in enumerate(record.quota_needs if record.tenant else ()):
+            self._admitted_quotas[record.tenant, position] += need * tasks
 
     def refuse(self, item: str, reason: str, node: str = "", count: int = 0) -> None:
         self._refusals.append(ItemRefusal(item, reason, node, count))

@@ -12,6 +12,7 @@ from shunter.engine.read import object_events
 from shunter.engine.state.registries.cluster import TOKEN_RESET_SETTING
 from shunter.engine.state.registries.flags import DEADLINE
 from shunter.model.lifecycles import JobEvent, NodeEvent, TaskEvent
+from shunter.model.resources import format_amount
 from shunter.model.rest.cluster_views import EventView
 from shunter.model.timestamps import iso
 
@@ -275,7 +276,7 @@ def _key_revoked(change: c.KeyRevoked, _: Callable[[int], str]) -> dict[str, Any
 
 
 def _tenant_set(change: c.TenantSet, _: Callable[[int], str]) -> dict[str, Any]:
-    quotas = ", ".join(f"{name} {value}" for name, value in change.quotas.items())
+    quotas = ", ".join(f"{name} {format_amount(name, value)}" for name, value in change.quotas.items())
     reason = f"namespaces {', '.join(change.namespaces)}; quotas {quotas or 'none'}; by {change.by}"
     return {"type": "tenant.set", "name": change.name, "reason": reason}
 

@@ -108,6 +108,7 @@ class LoadingState:
         state.version, state.next_job, state.next_class = dump.version, dump.next_job, dump.next_class
         for node in dump.nodes:
             _load_node(state, node)
+        state.tenants.load(dump.registries.get("tenants", []))  # a class belongs to the owner of its namespace
         for class_id, key in dump.classes:
             task_classes.add_class(state, class_id, key)
         state.next_class = dump.next_class

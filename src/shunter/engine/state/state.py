@@ -29,6 +29,7 @@ from shunter.engine.state.records import (
     TaskSet,
     UserUsage,
 )
+from shunter.engine.state.registries.audit import AuditRegistry
 from shunter.engine.state.registries.cluster import ClusterSettingsRegistry
 from shunter.engine.state.registries.dead_letters import DeadLetterRegistry
 from shunter.engine.state.registries.dependencies import EdgeRegistry
@@ -108,6 +109,7 @@ class State:
         self.identity = IdentityRegistry()
         self.secrets = SecretRegistry()
         self.tenants = TenantRegistry()
+        self.audit = AuditRegistry()
         # Classes of one node with ready tasks, and the node's `changed` when they were last tried:
         self.pinned: dict[int, tuple[ClassRecord, int]] = {}
         self.registries: dict[str, Registry] = {
@@ -125,6 +127,7 @@ class State:
             "identity": self.identity,
             "secrets": self.secrets,
             "tenants": self.tenants,
+            "audit": self.audit,
         }
         self.payload_bytes = 0  # of all spec versions
         self._spec_versions: dict[bytes, SpecVersion] = {}

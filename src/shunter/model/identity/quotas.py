@@ -1,6 +1,6 @@
-"""The quotas of a tenant by name: what it may have queued at most, and what it has on nodes. Pure.
+"""The quotas of a tenant by name: what it may have queued at most, and what it may have on nodes. Pure.
 
-The engine refuses submits beyond QUEUED. What is PLACED is counted and shown."""
+The engine refuses submits beyond QUEUED. Tasks wait while a quota of PLACED is used up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RUNNING = "running"  # tasks on nodes
 CPU, MEMORY, GPU = "cpu", "memory", "gpu"  # reserved on nodes: milli-cores, bytes, devices
 PLACED = (RUNNING, CPU, MEMORY, GPU)  # what running tasks use, in the order of the planner's columns
 NOTHING_PLACED = (0,) * len(PLACED)
-QUOTAS = (QUEUED,)  # that can be set: those that are enforced
+QUOTAS = (QUEUED, *PLACED)
 
 
 def placed_needs(needs: Mapping[str, int]) -> tuple[int, ...]:

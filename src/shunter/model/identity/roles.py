@@ -75,6 +75,7 @@ _OPERATES = (
 _ADMINISTERS = (
     "stopCluster", "listUsers", "putUser", "listKeys", "createKey", "rotateKey", "revokeKey", "rotateSecretsKey",
     "listTenants", "createTenant", "patchTenant", "deleteTenant",
+    "listAudit", "exportAudit", "reportRefused",
 )
 # fmt: on
 

@@ -21,7 +21,7 @@ SCOPED = frozenset((
     "listSecrets", "setSecret", "deleteSecret", "createSessionCode", "deleteSession",
     "listQueues", "getQueue", "listNodes", "getNode", "getTaskMetrics",
     "search", "countJobs", "getManifest", "getTaskMap", "getTimeline", "getAnalytics",
-    "getTenant", "listUsers", "putUser", "listKeys", "createKey", "rotateKey", "revokeKey",
+    "getTenant", "listUsers", "putUser", "listKeys", "createKey", "rotateKey", "revokeKey", "listAudit",
 ))
 CLUSTER_WIDE = frozenset((
     "listManagers", "getThisManager", "stepDown", "getCluster", "patchCluster", "stopCluster",
@@ -30,7 +30,7 @@ CLUSTER_WIDE = frozenset((
     "patchNode", "drainNode", "undrainNode", "cordonNode", "uncordonNode", "releaseNode", "forgetNode",
     "listDecisions", "applySuggestion", "scrapeMetrics", "rotateSecretsKey", "debugManager",
     "listNodeTasks", "getNodeMap",
-    "listTenants", "createTenant", "patchTenant", "deleteTenant",
+    "listTenants", "createTenant", "patchTenant", "deleteTenant", "exportAudit", "reportRefused",
     # not scoped yet
     "getNodeStats", "getNodeMetrics",
     "listAllObjects", "listObjects", "applyDocuments", "connectScheduler", "subscribe",

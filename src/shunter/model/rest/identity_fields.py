@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from shunter.model.identity.quotas import QUOTAS
+from shunter.model.identity.quotas import CPU, MEMORY, QUOTAS
 from shunter.model.identity.roles import Role
 from shunter.model.resources import AMOUNT_MAX
 from shunter.model.schema.field_lists import value_list
-from shunter.model.schema.fields import Field, Section, boolean, choice, duration, integer, text
+from shunter.model.schema.fields import Field, Section, amount, boolean, choice, duration, integer, text
 from shunter.model.schema.name_fields import NAME
 from shunter.model.schema.problems import Problems
 
@@ -35,10 +35,12 @@ _TESTBED = text(
 
 def _quotas() -> Field:
     """By name; None removes a quota."""
-    section = Section(
-        "the quotas of a tenant; null removes one", {name: _or_null(integer(0, AMOUNT_MAX)) for name in QUOTAS}
-    )
+    section = Section("the quotas of a tenant; null removes one", {name: _or_null(_quota(name)) for name in QUOTAS})
     return section.as_partial_field()
+
+
+def _quota(name: str) -> Field:
+    return amount(name, 0, AMOUNT_MAX) if name in (CPU, MEMORY) else integer(0, AMOUNT_MAX)
 
 
 def _or_null(field: Field) -> Field:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 
+from shunter.model.identity.quotas import PLACED, placed_needs
 from shunter.model.job.spec import LICENCE_PREFIX
+from shunter.model.resources import format_amount
 from shunter.planning.explain.gang_reasons import describe_gang
 from shunter.planning.explain.suggest import without_licence_needs
 from shunter.planning.filter.filters import FILTERS, Filter, Refusal, avoid_filter, format_amount_short
@@ -69,7 +72,8 @@ def explain(
 
 
 def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
-    """What keeps a class waiting regardless of room: its queue, and licences of the whole cluster."""
+    """What keeps a class waiting regardless of room: its queue, licences of the whole cluster, and the quotas of its
+    tenant."""
     queue, gang = view.queues.get(task_class.queue), _gang_counts(task_class, view)
     if queue is not None and queue.is_paused:
         yield f"queue {task_class.queue} is paused"
@@ -87,6 +91,22 @@ def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
             if total - used < max(need, of_all):
                 needed_by = f"the gang needs {of_all}" if of_all else f"needs {need}"
                 yield f"{name}: {needed_by}, {max(total - used, 0)} of {total} are free"
+    yield from _quotas_reached(task_class, view, gang)
+
+
+def _quotas_reached(task_class: TaskClass, view: ClusterView, gang: Mapping[TaskClass, int]) -> Iterator[str]:
+    quota = view.quotas.get(task_class.namespace)
+    if quota is None:
+        return
+    needs = list(placed_needs(task_class.needs))
+    if gang:
+        columns = zip(*(placed_needs(each.needs) for each in gang), strict=True)
+        needs = [sum(map(mul, column, gang.values())) for column in columns]
+    who = "the gang needs" if gang else "the next task needs"
+    for name, limit, used, need in zip(PLACED, quota.limits, quota.used, needs, strict=True):
+        if need and used + need > limit:
+            in_use, most, more = (format_amount(name, each) for each in (used, limit, need))
+            yield f"tenant {quota.tenant} uses {in_use} of its quota of {most} {name}, and {who} {more}"
 
 
 def _avoided(task_class: TaskClass, view: ClusterView) -> frozenset[int]:

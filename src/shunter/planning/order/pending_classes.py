@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from shunter.model.identity.quotas import PLACED, placed_needs
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.order.rank import RankFunction
 from shunter.planning.view import BoolArray, IntArray, Queued, TaskClass
 
 TABLE_ROWS_MIN = 64
 UNMEETABLE = 2**62  # a need that no node can meet
-COLUMNS = ("counts", "ids", "since", "urgency", "deadline", "queue", "turn_group", "node_demand", "status")
+COLUMNS = ("counts", "ids", "since", "urgency", "deadline", "queue", "namespace", "turn_group", "node_demand", "status")
 
 
 # The status of a class. Plain numbers, because NumPy is slow to compare members of an enumeration.
@@ -94,6 +95,8 @@ class PendingClassTable:
             self.ids[rows] = [pending_class.task_class.id for pending_class in pending_classes]
             self.status[rows] = NEW
             self.queue[rows] = [self.queue_number(pending_class.task_class.queue) for pending_class in pending_classes]
+            self.namespace[rows] = [self.namespace_number(each.task_class.namespace) for each in pending_classes]
+            self.quota_needs[rows] = [placed_needs(each.task_class.needs) for each in pending_classes]
             self.turn_group[rows] = [
                 self._turn_group_number(pending_class.task_class) for pending_class in pending_classes
             ]
@@ -122,6 +125,10 @@ class PendingClassTable:
         """The value of a queue in the column `queue`."""
         return self.names.setdefault((name,), len(self.names))
 
+    def namespace_number(self, name: str) -> int:
+        """The value of a namespace in the column `namespace`."""
+        return self.names.setdefault((name, None), len(self.names))
+
     def _turn_group_number(self, task_class: TaskClass) -> int:
         return self.names.setdefault((task_class.namespace, task_class.user), len(self.names))
 
@@ -139,6 +146,8 @@ class PendingClassTable:
         self.urgency: IntArray = np.zeros(rows, np.int64)  # the rank: the lower first
         self.deadline: IntArray = np.zeros(rows, np.int64)
         self.queue: IntArray = np.zeros(rows, np.int64)
+        self.namespace: IntArray = np.zeros(rows, np.int64)
+        self.quota_needs: IntArray = np.zeros((rows, len(PLACED)), np.int64)
         self.turn_group: IntArray = np.zeros(rows, np.int64)
         self.node_demand: IntArray = np.zeros(rows, np.int64)
         self.status: NDArray[np.uint8] = np.zeros(rows, np.uint8)
@@ -148,7 +157,7 @@ class PendingClassTable:
     def _grow(self) -> None:
         old, size = self.__dict__.copy(), len(self.counts)
         self._allocate(max(TABLE_ROWS_MIN, size * 2))
-        for name in (*COLUMNS, "needs", "licence_needs"):
+        for name in (*COLUMNS, "needs", "licence_needs", "quota_needs"):
             getattr(self, name)[:size] = old[name]
         self.by_number.extend([None] * (len(self.counts) - size))
         self._free.extend(reversed(range(size, len(self.counts))))

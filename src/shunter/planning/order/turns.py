@@ -1,7 +1,8 @@
 """Decides whose turn it is and for how many tasks: the order stage. Created by the planner for each decision.
 
-Ranks are served one after the other. Within a rank, namespaces take turns by their share, the users of a namespace take
-turns by theirs, and the classes of a user are served by their wait. A turn lasts until the next one would be due."""
+Ranks are served one after the other. Within a rank, parties (tenants, and namespaces without a tenant) take turns by
+their share, the users of a party take turns by theirs, and the classes of a user are served by their wait. A turn lasts
+until the next one would be due."""
 
 from __future__ import annotations
 
@@ -133,33 +134,34 @@ class RankTurns:
             self.turn_group = turn_groups[0]
         if self._only_group is not None:
             return
-        by_namespace: dict[object, list[TurnGroup]] = {}
+        by_party: dict[object, list[TurnGroup]] = {}
         for each in turn_groups:
-            by_namespace.setdefault(each.number if each.number < 0 else each.namespace, []).append(each)
-        all_namespace_turns = [NamespaceTurns(members, fair_share) for members in by_namespace.values()]
-        if len(all_namespace_turns) == 1:
-            self._heap = [((0, 0, 0, 0, 0), all_namespace_turns[0])]
+            party = fair_share.party_of(each.first.task_class.namespace)
+            by_party.setdefault(each.number if each.number < 0 else party, []).append(each)
+        all_party_turns = [PartyTurns(members, fair_share) for members in by_party.values()]
+        if len(all_party_turns) == 1:
+            self._heap = [((0, 0, 0, 0, 0), all_party_turns[0])]
         else:
-            self._heap = [(key, each) for each in all_namespace_turns if (key := each.key(is_alone=False)) is not None]
+            self._heap = [(key, each) for each in all_party_turns if (key := each.key(is_alone=False)) is not None]
             heapq.heapify(self._heap)
 
     def next(self) -> Turn | None:
         if self._only_group is not None:
             return Turn(self._only_group.first, None) if self._only_group.remaining else None
         while self._heap:
-            known, namespace_turns = self._heap[0]
-            key = namespace_turns.key(is_alone=len(self._heap) == 1)
+            known, party_turns = self._heap[0]
+            key = party_turns.key(is_alone=len(self._heap) == 1)
             if key is None:
                 heapq.heappop(self._heap)
             elif key != known:
-                heapq.heapreplace(self._heap, (key, namespace_turns))
+                heapq.heapreplace(self._heap, (key, party_turns))
             else:
-                self.turn_group = namespace_turns.first
-                return Turn(self.turn_group.first, self._quantum(namespace_turns, key))
+                self.turn_group = party_turns.first
+                return Turn(self.turn_group.first, self._quantum(party_turns, key))
         return None
 
-    def _quantum(self, namespace_turns: NamespaceTurns, key: Key) -> int | None:
-        quantum = namespace_turns.quantum()
+    def _quantum(self, party_turns: PartyTurns, key: Key) -> int | None:
+        quantum = party_turns.quantum()
         if len(self._heap) > 1:
             rival = min(self._heap[1:3])[0]
             most = _tasks_until(rival, key, self.turn_group.namespace, self.turn_group.first, self._fair_share)
@@ -167,8 +169,8 @@ class RankTurns:
         return quantum
 
 
-class NamespaceTurns:
-    """One namespace with its users, or one strict queue, which counts as its first class."""
+class PartyTurns:
+    """One party with its users, or one strict queue, which counts as its first class."""
 
     def __init__(self, turn_groups: list[TurnGroup], fair_share: FairShare) -> None:
         self._fair_share = fair_share
@@ -180,7 +182,7 @@ class NamespaceTurns:
         return self._heap[0][1]
 
     def key(self, is_alone: bool) -> Key | None:
-        """Its key among the namespaces; None if it has nothing left."""
+        """Its key among the parties; None if it has nothing left."""
         while self._heap:
             known, turn_group = self._heap[0]
             if not turn_group.remaining:

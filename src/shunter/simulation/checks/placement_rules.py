@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shunter.engine.state.records import ClassKey
+from shunter.model.identity.quotas import QUEUED, RUNNING
 from shunter.model.job.spec import LICENCE_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.simulation.checks.reference_model import ReferenceModel
@@ -125,6 +126,18 @@ def check_lanes(model: ReferenceModel, classes: dict[int, ClassKey], class_id: i
             used = sum(width * dict(each.needs).get(resource, 0) for each, width in _lanes(model, classes))
             limit = model.licences.get(resource, 0)
             require(need > 0 and used <= limit, f"{used} of {limit} {resource} are in use")
+
+    _check_quotas(model, classes, key)
+
+
+def _check_quotas(model: ReferenceModel, classes: dict[int, ClassKey], added: ClassKey) -> None:
+    """No commit exceeds a quota. What runs already may exceed one that was lowered, but nothing is added then."""
+    for name, (namespaces, quotas) in model.tenants.items():
+        lanes = [(key, width) for key, width in _lanes(model, classes) if key.namespace in namespaces]
+        for quota, limit in quotas.items() if added.namespace in namespaces else ():
+            need = 1 if quota == RUNNING else dict(added.needs).get(quota, 0)
+            used = sum(width * (1 if quota == RUNNING else dict(key.needs).get(quota, 0)) for key, width in lanes)
+            require(not need or quota == QUEUED or used <= limit, f"tenant {name} uses {used} of {limit} {quota}")
 
 
 def _width(

@@ -56,6 +56,7 @@ class ReferenceModel:
         self.secrets = ModelSecrets()
         self.queues: dict[str, ModelQueue] = {}
         self.licences: dict[str, int] = {}
+        self.tenants: dict[str, tuple[frozenset[str], dict[str, int]]] = {}  # namespaces and quotas
         self.keys: dict[str, list[int]] = {}
         self.forgotten_keys: set[str] = set()
         self.history: dict[tuple[str, str], int] = {}  # the newest run of each name that history has
@@ -76,6 +77,7 @@ class ReferenceModel:
             c.JobFlagged: self._flagged,
             c.JobStopRequested: self._stop_asked,
             c.JobEnded: self._job_ended,
+            c.TenantSet: self._tenant_set,
             c.EdgeSettled: lambda change: start_rules.edge_settled(self, change),
             c.EdgeRetargeted: lambda change: start_rules.edge_moved(self, change),
             c.TaskSetAdded: self._task_set_added,
@@ -307,6 +309,9 @@ class ReferenceModel:
 
     def _queue_dropped(self, change: c.QueueDropped) -> None:
         self.queues.pop(change.name, None)
+
+    def _tenant_set(self, change: c.TenantSet) -> None:
+        self.tenants[change.name] = frozenset(change.namespaces), dict(change.quotas)
 
     def _cluster_set(self, change: c.ClusterSet) -> None:
         if change.name.startswith(LICENCE_PREFIX):

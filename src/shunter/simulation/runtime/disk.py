@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from shunter.model.errors import NotFound, ShunterError, StoreFailed
 from shunter.ports.clock import Clock
 from shunter.ports.store import (
+    AuditBatch,
+    AuditQuery,
     Commit,
     EndedRun,
     FinishedJob,
@@ -205,6 +207,16 @@ class FaultyStore:
 
     async def past_scheduling(self, uid: int) -> PastRecord | None:
         return await self._store.past_scheduling(uid)
+
+    async def audit_batches(self, query: AuditQuery) -> list[AuditBatch]:
+        return await self._store.audit_batches(query)
+
+    async def expired_audit(self, through: int, before: float, limit: int) -> AuditBatch | None:
+        return await self._store.expired_audit(through, before, limit)
+
+    async def drop_audit(self, epoch: int, through: int) -> None:
+        await self._wait_for_disk()
+        await self._store.drop_audit(epoch, through)
 
     async def _wait_for_disk(self) -> None:
         """Time on the disk; a process that was paused or killed meanwhile does not get any further."""

@@ -19,6 +19,7 @@ from shunter.simulation.workload.actions import UserActions
 from shunter.simulation.workload.job_draws import Submit
 from shunter.simulation.workload.objects import ObjectActions
 from shunter.simulation.workload.secrets import SecretUser
+from shunter.simulation.workload.tenants import TenantAdmin
 
 if TYPE_CHECKING:
     from shunter.simulation.runtime.manager import SimulatedManager
@@ -41,6 +42,8 @@ class Users:
         self._objects = ObjectActions(self, world)
         seed = world.scenario.secrets_seed
         self._secrets = None if seed is None else SecretUser(self, world, seed)
+        seed = world.scenario.tenants_seed
+        self._tenants = None if seed is None else TenantAdmin(self, world, seed)
 
     async def run(self) -> None:
         scenario, rng = self._world.scenario, self._world.rng
@@ -54,6 +57,7 @@ class Users:
             *(self._actions.run(at_s) for at_s in action_times_s),
             *([self._objects.run()] if scenario.has_objects else []),
             *([self._secrets.run()] if self._secrets is not None else []),
+            *([self._tenants.run()] if self._tenants is not None else []),
         )
 
     async def settle(self) -> None:
@@ -63,6 +67,8 @@ class Users:
             await self._world.clock.sleep(1.0)  # it has not joined yet
         if self._secrets is not None:
             await self._secrets.settle()
+        if self._tenants is not None:
+            await self._tenants.settle()
         await self._actions.settle()
         if self._world.scenario.has_objects:
             await self._objects.settle()
@@ -76,6 +82,8 @@ class Users:
                 await self._stop(job_id, None, now=False)
 
     async def _submit(self, submit: Submit) -> None:
+        if self._tenants is not None:
+            await self._tenants.is_ready.wait()
         if self._secrets is not None:
             await self._secrets.are_set.wait()
         await self._world.clock.sleep(submit.at_s)

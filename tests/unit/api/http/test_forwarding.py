@@ -18,6 +18,7 @@ from shunter.api.http.app import ApiSettings, build_app
 from shunter.api.http.exchange import FORWARDED_HEADER
 from shunter.api.http.server import HttpServer, serve
 from shunter.model.rest.manager_views import ManagerView
+from shunter.ports.security.audit import request_origin
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway
 
 AUTHORIZED = {"authorization": f"Bearer {TOKEN}"}
@@ -217,3 +218,27 @@ async def test_an_answer_of_a_manager_may_come_in_several_chunks() -> None:
     finally:
         await client.close()
         server.close()
+
+
+async def test_the_leader_knows_the_source_of_a_forwarded_request_only_with_a_proof() -> None:
+    """The client is at 127.0.0.1, as is the manager that forwards; so another address shows that it is believed."""
+    forged = {"shunter-forwarded": "1", "shunter-source": "10.9.9.9 signed-10.0.0.1"}
+    proven = {"shunter-forwarded": "1", "shunter-source": "10.9.9.9 signed-10.9.9.9"}
+    async with open_pair() as pair:
+        leader = pair.follower.managers.leader
+        origins: list[str] = []
+        seen = pair.leader.record_call
+
+        def record_call(received: object = None) -> None:
+            origin = request_origin.get()
+            origins.append("" if origin is None else origin.source)
+            seen(received)
+
+        pair.leader.record_call = record_call  # type: ignore[method-assign]
+        for url, headers in ((pair.follower_url, {}), (pair.follower_url, proven), (leader, forged), (leader, proven)):
+            request = pair.session.request(
+                "POST", f"{url}/api/v1/nodes/n1/cordon", json={}, headers={**AUTHORIZED, **headers}
+            )
+            async with request as response:
+                await response.read()
+        assert origins == ["127.0.0.1", "127.0.0.1", "10.9.9.9"]

@@ -37,6 +37,7 @@ NOTHING_TO_FORMAT = {
     "context remove": "it writes a file of this user",
     "context delete": "it is context remove by another name",
     "debug bundle": "it writes a file",
+    "audit export": "it writes a file",
     "version": "one word",
 }
 FAMILIES = {
@@ -44,6 +45,7 @@ FAMILIES = {
     "queue",
     "node",
     "tenant",
+    "audit",
     "batchjob",
     "metrics",
     "store",

@@ -169,6 +169,7 @@ def test_every_field_of_the_registries_survives() -> None:
         "secrets": {"secrets": {(secret.namespace, secret.name): secret}, "size_bytes": len(secret.sealed.ciphertext)},
         "identity": {"users": {user_key(user.tenant, user.name): user}, "keys": {key.id: key}},
         "tenants": {"tenants": {tenant.name: tenant}},
+        "audit": {"number": 9, "head": bytes(range(32)), "dropped_through": 3, "checkpoint_ms": 4},
         "objects": {
             "revision": 7,
             "next_uid": 800,

@@ -141,3 +141,23 @@ def test_usage_may_know_fewer_resources_than_there_are_now() -> None:
     assert fair_share.level(("red", "ann")) == STEPS // 2
     assert fair_share.level(("red", None)) == STEPS * 60 // 100
     assert fair_share.level(("blue", None)) == 0
+
+
+def test_namespaces_of_a_tenant_share_its_turn() -> None:
+    """Without tenants each of three namespaces gets a third; here two of them belong to one tenant."""
+    cluster = one_node(12_000)
+    queued = [Queued(tenant(who, name, cpu=1000), MANY, who) for who, name in enumerate(("red", "pink", "blue"), 1)]
+    owners = {"red": "red", "pink": "red", "blue": "blue"}
+    alone = Planner(Stages(SCORES["spread"])).decide(ClusterView(1, cluster.nodes, queued), 0.0, 100)
+    assert [sum(rows.values()) for rows in chosen(alone).values()] == [4, 4, 4]
+    together = Planner(Stages(SCORES["spread"])).decide(ClusterView(1, cluster.nodes, queued, tenants=owners), 0.0, 100)
+    got = {class_id: sum(rows.values()) for class_id, rows in chosen(together).items()}
+    assert got == {1: 6, 3: 6}, "of one user's classes the oldest goes first"
+
+
+def test_a_user_of_a_tenant_is_one_party_in_all_its_namespaces() -> None:
+    usage = {("red", "ann"): np.array([300]), ("pink", "ann"): np.array([300]), ("red", "ben"): np.array([400])}
+    fair_share = FairShare(usage, [1000], {"red": "red", "pink": "red"})
+    assert fair_share.level(("red", "ann")) == fair_share.level(("pink", "ann")) == STEPS * 600 // 1000
+    assert fair_share.level(("red", "ben")) == STEPS * 400 // 1000
+    assert fair_share.level(("pink", None)) == STEPS

@@ -33,7 +33,9 @@ Queues = Annotated[
 Quota = Annotated[
     list[str] | None,
     typer.Option(
-        "--quota", metavar="NAME=LIMIT", help=f"Limit of {', '.join(QUOTAS)}; `none` removes it. Can be repeated."
+        "--quota",
+        metavar="NAME=LIMIT",
+        help=f"Limit of {', '.join(QUOTAS)}: 8, 500m, 16Gi. `none` removes it. Repeatable.",
     ),
 ]
 
@@ -50,7 +52,7 @@ def create(
 
     \b
     shunter tenant create red
-    shunter tenant create red --quota queued=1000
+    shunter tenant create red --quota queued=1000 --quota cpu=16 --quota memory=64Gi
     """
     with open_client() as client:
         found = client.create_tenant(name, namespaces=namespaces, queues=queues, quotas=_quotas(quotas))

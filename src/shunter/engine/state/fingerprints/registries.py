@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shunter.engine.state.fingerprints.compared_fields import ComparedFields, FingerprintContext
+from shunter.engine.state.registries.audit import AuditRegistry
 from shunter.engine.state.registries.cluster import ClusterSettingsRegistry
 from shunter.engine.state.registries.dead_letters import DeadLetterRegistry
 from shunter.engine.state.registries.dependencies import EdgeRegistry
@@ -121,7 +122,8 @@ SECRETS = ComparedFields(
         "pending_revision": "what pending classes were updated for",
     },
 )
-TENANTS = ComparedFields(TenantRegistry, plain=("tenants", "namespace_owners", "queue_owners"))
+AUDIT = ComparedFields(AuditRegistry, plain=("number", "head", "dropped_through", "checkpoint_ms"))
+TENANTS = ComparedFields(TenantRegistry, plain=("tenants", "namespace_owners", "queue_owners", "limited"))
 
 REGISTRIES: dict[str, ComparedFields[Any]] = {
     "format": FORMAT,
@@ -138,5 +140,6 @@ REGISTRIES: dict[str, ComparedFields[Any]] = {
     "identity": IDENTITY,
     "secrets": SECRETS,
     "tenants": TENANTS,
+    "audit": AUDIT,
 }
 ALL_OF_REGISTRIES: tuple[ComparedFields[Any], ...] = (TEMPLATE, *REGISTRIES.values())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shunter.engine import changes as c
+from shunter.model.identity.quotas import PLACED
 
 OTHER_JOB = "a job of another tenant"  # what it is called in texts that its tenant does not own
 
@@ -25,6 +26,7 @@ class TenantRegistry:
         self.tenants: dict[str, Tenant] = {}
         self.namespace_owners: dict[str, str] = {}  # namespace -> tenant
         self.queue_owners: dict[str, str] = {}
+        self.limited: dict[str, Tenant] = {}  # those with a quota of what is on nodes
 
     def owner_of(self, namespace: str) -> str:
         """The tenant of a namespace; empty if it belongs to the cluster."""
@@ -40,7 +42,7 @@ class TenantRegistry:
         ]
 
     def load(self, dump: list[list[Any]]) -> None:
-        self.tenants, self.namespace_owners, self.queue_owners = {}, {}, {}
+        self.tenants, self.namespace_owners, self.queue_owners, self.limited = {}, {}, {}, {}
         for name, namespaces, queues, quotas, created_ms in dump:
             self._add(Tenant(name, tuple(namespaces), tuple(queues), quotas, created_ms))
 
@@ -55,11 +57,14 @@ class TenantRegistry:
 
     def _add(self, tenant: Tenant) -> None:
         self.tenants[tenant.name] = tenant
+        if not tenant.quotas.keys().isdisjoint(PLACED):
+            self.limited[tenant.name] = tenant
         self.namespace_owners |= dict.fromkeys(tenant.namespaces, tenant.name)
         self.queue_owners |= dict.fromkeys(tenant.queues, tenant.name)
 
     def _remove(self, name: str) -> None:
         known = self.tenants.pop(name, None)
+        self.limited.pop(name, None)
         if known is not None:
             for namespace in known.namespaces:
                 del self.namespace_owners[namespace]

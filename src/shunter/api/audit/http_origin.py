@@ -1,0 +1,49 @@
+"""Where an HTTP request comes from, for the audit log. Used by `api.http.app` and `api.http.forwarding`.
+
+A manager that forwards a request says from which address it came, with a proof that no client can make."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from shunter.ports.principals import Principal
+from shunter.ports.security.audit import Origin
+
+if TYPE_CHECKING:
+    from shunter.api.http.exchange import Exchange
+    from shunter.api.http.routing import Route
+
+SOURCE_HEADER = b"shunter-source"  # ADDRESS PROOF
+TARGET_SIZE_MAX = 300
+Sign = Callable[[str], str]
+
+
+def origin_of(exchange: Exchange, route: Route, caller: Principal, sign: Sign) -> Origin:
+    if exchange.session is not None:
+        transport = "browser"
+    else:
+        transport = "external" if exchange.scope["path"].startswith("/external") else "rest"
+    target = "/".join(exchange.path_params.values())[:TARGET_SIZE_MAX]
+    return Origin(caller, route.name, transport, source_address(exchange, sign), target)
+
+
+def source_address(exchange: Exchange, sign: Sign) -> str:
+    """Of the client; of the manager that forwarded the request, if that does not prove where it came from."""
+    told = exchange.header(SOURCE_HEADER) if exchange.is_forwarded else None
+    if told is not None:
+        address, _, proof = told.partition(" ")
+        if proof.isascii() and hmac.compare_digest(proof, sign(address)):
+            return address
+    return peer_address(exchange)
+
+
+def peer_address(exchange: Exchange) -> str:
+    return str((exchange.scope.get("client") or ("",))[0])
+
+
+def source_header(exchange: Exchange, sign: Sign) -> tuple[bytes, bytes]:
+    """For the manager that this one forwards the request to."""
+    address = peer_address(exchange)
+    return SOURCE_HEADER, f"{address} {sign(address)}".encode()

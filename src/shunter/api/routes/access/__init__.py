@@ -1,0 +1,1 @@
+"""Handlers and routes about who did what."""

@@ -1,0 +1,1 @@
+"""The audit log: what each round records of the requests that changed something."""

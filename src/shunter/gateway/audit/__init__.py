@@ -1,0 +1,1 @@
+"""The sub-gateway of the audit log."""
