@@ -92,6 +92,7 @@ const testbed = createRoute({
 const decisions = createRoute({
   getParentRoute: () => rootRoute,
   path: "/decisions",
+  validateSearch: (search): { at?: string | undefined } => ({ at: text(search.at) }),
   component: lazyRouteComponent(() => import("./pages/decisions/Decisions"), "Decisions"),
 });
 

@@ -26,8 +26,10 @@ from shunter.gateway.jobs.tasks import Tasks
 from shunter.gateway.jobs.templates import Templates
 from shunter.gateway.managers import Managers, Members
 from shunter.gateway.metrics import Metrics
+from shunter.gateway.monitor.decision_details import DecisionDetails
 from shunter.gateway.monitor.decisions import Decisions
-from shunter.gateway.monitor.monitor import Monitor
+from shunter.gateway.monitor.monitor import FlightReads, Monitor
+from shunter.gateway.monitor.recording import Recording
 from shunter.gateway.nodes import Nodes
 from shunter.gateway.objects import Objects
 from shunter.gateway.policies import Policies
@@ -90,8 +92,12 @@ class LocalGateway:
         self._event_hub, self._metric_provider = build_hub(engine), metrics
         self._schedulers = SchedulerSessions(engine)
         self._flight = Flight(engine, flight_log, archive, run_in_thread)
-        self._decisions = Decisions(engine, archive, run_in_thread)
-        self._policies = Policies(engine, catalogue or Catalogue(), on_policy)
+        catalogue = catalogue or Catalogue()
+        recording = Recording(archive, run_in_thread)
+        self._flights = FlightReads(
+            recording, Decisions(engine, recording), DecisionDetails(archive, catalogue, run_in_thread)
+        )
+        self._policies = Policies(engine, catalogue, on_policy)
         self._managers = Managers(engine, members)
         self._bind_telemetry = partial(
             Telemetry, engine=engine, members=members, version=identity["version"], probes=probes, inspector=inspector
@@ -154,7 +160,7 @@ class LocalGateway:
             schedulers=self._schedulers,
             flight=self._flight,
             managers=self._managers,
-            monitor=Monitor(caller, engine, store, runs, self._task_reader, manifests, self._decisions, scope),
+            monitor=Monitor(caller, engine, store, runs, self._task_reader, manifests, self._flights, scope),
             sign_in=SignIn(caller, self._authentication.sessions),
             telemetry=self._bind_telemetry(caller),
             secrets=Secrets(caller, engine, scope),

@@ -105,3 +105,10 @@ export function deleteObject(
 export function labelNode(name: string, labels: Record<string, string | null>): Promise<unknown> {
   return body(client.PATCH("/api/v1/nodes/{name}", { params: { path: { name } }, body: { labels } }));
 }
+
+/** What another policy decides on the input of a recorded decision; nothing changes. */
+export function replayDecision(decision: string, policy: string): Promise<Schemas["DecisionReplay"]> {
+  return body(
+    client.POST("/api/v1/flight/decisions/{decision}/replay", { params: { path: { decision } }, body: { policy } }),
+  );
+}

@@ -253,18 +253,25 @@ export const pastSchedulingsQuery = queryOptions({
   queryFn: () => body(client.GET("/api/v1/schedulings/past", { params: { query: { namespace: ALL, limit: 50 } } })),
 });
 
-export const flightQuery = queryOptions({
+const DECISIONS = 2000;
+
+/** The newest decisions as columns. */
+export const flightTimelineQuery = queryOptions({
   queryKey: ["flight"],
-  queryFn: () => body(client.GET("/api/v1/flight")),
-});
-
-const DECISIONS_PAGE = 200;
-
-export const decisionsQuery = queryOptions({
-  queryKey: ["decisions"],
-  queryFn: () => body(client.GET("/api/v1/flight/decisions", { params: { query: { limit: DECISIONS_PAGE } } })),
+  queryFn: () => body(client.GET("/api/v1/flight/timeline", { params: { query: { limit: DECISIONS } } })),
   refetchInterval: 5000,
 });
+
+/** A recorded decision never changes. */
+export function decisionQuery(id: string) {
+  return queryOptions({
+    queryKey: ["decision", id],
+    queryFn: () => body(client.GET("/api/v1/flight/decisions/{decision}", { params: { path: { decision: id } } })),
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+}
 
 const HOUR_MS = 3_600_000;
 
@@ -279,6 +286,21 @@ export function analyticsQuery(hours: number) {
         }),
       )) as Schemas["Analytics"],
     refetchInterval: 30_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Jobs that ended in a window; without its end, until now. */
+export function analyticsBetween(start: string, stop: string | null) {
+  return queryOptions({
+    queryKey: ["analytics", start, stop],
+    queryFn: async () =>
+      (await body(
+        client.GET("/api/v1/analytics", {
+          params: { query: { namespace: ALL, start, steps: 1, ...(stop ? { stop } : {}) } },
+        }),
+      )) as Schemas["Analytics"],
+    refetchInterval: stop ? false : 10_000,
     placeholderData: keepPreviousData,
   });
 }

@@ -1,4 +1,4 @@
-"""What happened over time, as REST answers show it: ended jobs in steps, and recorded decisions."""
+"""What happened over time, as REST answers show it: ended jobs in steps."""
 
 from __future__ import annotations
 
@@ -48,35 +48,3 @@ class Analytics(msgspec.Struct, kw_only=True):
     failures: list[Share]  # by reason
     deadlines_missed: int
     partial: bool
-
-
-class DecisionItem(msgspec.Struct, kw_only=True):
-    """Tasks of one class that went to a node; or that had to end there, for `winner`."""
-
-    node: str
-    count: int
-    class_id: int
-    who: str | None = None  # NAMESPACE/USER of the class, if it still exists
-    preempted: bool = False
-
-
-class DecisionView(msgspec.Struct, kw_only=True):
-    id: str
-    at: str
-    source: str  # rounds, or the session of a scheduler
-    policy: str
-    version: int  # of the state that it is based on
-    placed: int
-    preempted: int
-    schedulings: int
-    left: int  # tasks that stayed queued
-    reasons: list[str] = []
-    items: list[DecisionItem] = []
-    truncated: bool = False  # there are more items
-    error: str | None = None
-
-
-class DecisionPage(msgspec.Struct):
-    items: list[DecisionView]
-    next: str | None
-    total: int
