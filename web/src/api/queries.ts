@@ -3,6 +3,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import type { Window } from "../model/heatCells";
 import { type JobFilter, parseFilter } from "../model/jobFilter";
 import { readNodeMap } from "../model/nodeView";
+import { type AnalyticsSearch, rangeOf, stepsOf } from "../model/timeRange";
 import { body, client, type Schemas } from "./client";
 
 export const JOBS_PAGE = 200;
@@ -273,19 +274,18 @@ export function decisionQuery(id: string) {
   });
 }
 
-const HOUR_MS = 3_600_000;
-
-/** Jobs that ended in the last hours. */
-export function analyticsQuery(hours: number) {
+/** Of the time range of the page. */
+export function analyticsQuery(search: AnalyticsSearch) {
   return queryOptions({
-    queryKey: ["analytics", hours],
-    queryFn: async () =>
-      (await body(
-        client.GET("/api/v1/analytics", {
-          params: { query: { namespace: ALL, start: new Date(Date.now() - hours * HOUR_MS).toISOString() } },
-        }),
-      )) as Schemas["Analytics"],
-    refetchInterval: 30_000,
+    queryKey: ["analytics", search],
+    queryFn: async () => {
+      const range = rangeOf(search, Date.now());
+      const { start, stop } = range;
+      const steps = stepsOf(range, Date.now());
+      const query = { namespace: search.namespace ?? ALL, start, steps, ...(stop ? { stop } : {}) };
+      return (await body(client.GET("/api/v1/analytics", { params: { query } }))) as Schemas["Analytics"];
+    },
+    refetchInterval: search.to ? false : 15_000,
     placeholderData: keepPreviousData,
   });
 }

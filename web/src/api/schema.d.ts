@@ -3313,7 +3313,7 @@ export interface components {
         /**
          * Analytics
          * @description Jobs that ended in a window of time. Series have a value for each step. `partial`: there were more jobs than one
-         *         answer looks at, so that only the newest are counted.
+         *         answer looks at, so that only the newest are counted. Percentiles are right within an eighth.
          */
         Analytics: {
             start: string;
@@ -3333,8 +3333,16 @@ export interface components {
             users: components["schemas"]["Share"][];
             namespaces: components["schemas"]["Share"][];
             failures: components["schemas"]["Share"][];
+            /** @default [] */
+            nodes: components["schemas"]["Share"][];
+            /** @default [] */
+            deadlines: number[];
             deadlines_missed: number;
+            /** @default null */
+            cluster: components["schemas"]["ClusterSeries"] | null;
             partial: boolean;
+            /** @default null */
+            rollups_from: string | null;
         };
         /**
          * Distribution
@@ -3350,13 +3358,27 @@ export interface components {
         };
         /**
          * Share
-         * @description Of a user, a namespace, or a reason of failures. The largest first.
+         * @description Of a user, a namespace, a reason of failures, or a node with failures. The largest first. A node has no jobs, and
+         *         its tasks are failed attempts of failed jobs.
          */
         Share: {
             key: string;
             jobs: number;
             tasks: number;
             failed: number;
+        };
+        /**
+         * ClusterSeries
+         * @description Means of each step, from samples; null without any. The first four are shares of the capacity of nodes that took
+         *         work: `stranded` is what was free of the cpus while tasks waited.
+         */
+        ClusterSeries: {
+            cpu: (number | null)[];
+            memory: (number | null)[];
+            busy: (number | null)[];
+            stranded: (number | null)[];
+            running: (number | null)[];
+            waiting: (number | null)[];
         };
         /**
          * NodeMap

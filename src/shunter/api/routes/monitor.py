@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
 from shunter.api.http.routing import BASE, ResponseSpec, Route
@@ -74,12 +76,18 @@ async def get_analytics(gateway: CallerGateway, exchange: Exchange) -> Analytics
     return None
 
 
+CSV_SERIES = (
+    "succeeded", "failed", "cancelled", "tasks", "deadlines", "wait_p50_s", "wait_p95_s", "run_p50_s", "run_p95_s",
+)  # fmt: skip
+
+
 def csv_lines(found: Analytics) -> Iterator[str]:
     """A line for each step."""
-    names = ("succeeded", "failed", "cancelled", "tasks", "wait_p50_s", "wait_p95_s", "run_p50_s", "run_p95_s")
-    yield ",".join(("seconds", *names))
+    columns = {name: getattr(found, name) for name in CSV_SERIES}
+    columns |= {} if found.cluster is None else msgspec.structs.asdict(found.cluster)
+    yield ",".join(("seconds", *columns))
     for number in range(len(found.succeeded)):
-        values = (getattr(found, name)[number] for name in names)
+        values = (column[number] for column in columns.values())
         texts = ("" if value is None else str(value) for value in values)
         yield ",".join((f"{number * found.step_s:g}", *texts))
 

@@ -29,9 +29,10 @@ from shunter.model.protocol.flight_records import (
     decode_record,
 )
 from shunter.model.protocol.scheduler_messages import DecisionRow, Situation
-from shunter.model.resources import format_amount
+from shunter.model.resources import CPU, format_amount
 from shunter.model.rest.monitor.decision_views import DecisionDetail, DecisionReplay, SeenClass, SeenResource
 from shunter.planning.explain.wait_reasons import explain, limits_reached
+from shunter.planning.filter.filters import format_amount_short
 from shunter.planning.policies import REMOTE_PREFIX, Catalogue
 from shunter.planning.remote.view_reader import GapInDeltas, ViewReader
 from shunter.planning.view import ClusterView, Nodes, Queued, TaskClass
@@ -141,10 +142,17 @@ def _resources(view: ClusterView) -> list[SeenResource]:
     capacity = nodes.capacity[: nodes.count][rows].sum(axis=0).tolist()
     reserved = nodes.reserved[: nodes.count][rows].sum(axis=0).tolist()
     return [
-        SeenResource(name=name, capacity=format_amount(name, int(whole)), reserved=format_amount(name, int(used)))
+        SeenResource(
+            name=name, capacity=format_amount_short(name, int(whole)), reserved=format_amount_short(name, int(used))
+        )
         for name, whole, used in zip(nodes.resources, capacity, reserved, strict=True)
         if whole > 0
     ]
+
+
+def _format_total(resource: str, amount: int) -> str:
+    """Of a cluster: nobody counts thousandths of its processors."""
+    return f"{amount / 1000:g}" if resource == CPU else format_amount_short(resource, amount)
 
 
 def _classes(view: ClusterView, row: DecisionRow, now: float) -> list[SeenClass]:

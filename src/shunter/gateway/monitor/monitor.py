@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shunter.engine.engine import Engine
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
-from shunter.gateway.monitor.analytics import analyse
+from shunter.gateway.monitor.analytics import AnalyticsReader, Window
 from shunter.gateway.monitor.decision_details import DecisionDetails
 from shunter.gateway.monitor.decisions import Decisions
 from shunter.gateway.monitor.flight_overview import flight_timeline
@@ -41,12 +41,13 @@ WINDOW_S = 86_400.0  # of analytics, unless a request says otherwise
 
 
 @dataclass(frozen=True, slots=True)
-class FlightReads:
-    """What reads the recordings, the same for all callers."""
+class Records:
+    """What reads recordings and rollups, the same for all callers."""
 
     recording: Recording
     decisions: Decisions
     details: DecisionDetails
+    analytics: AnalyticsReader
 
 
 class Monitor:
@@ -58,11 +59,11 @@ class Monitor:
         runs: Runs,
         reader: TaskReader,
         manifests: JobReader,
-        flights: FlightReads,
+        records: Records,
         scope: Scope,
     ) -> None:
         self._manifests = Manifests(caller, engine, runs, manifests)
-        self._engine, self._store, self._flights, self._sees = engine, store, flights, scope.sees
+        self._engine, self._store, self._records, self._sees = engine, store, records, scope.sees
         self._task_maps, self._timelines = TaskMaps(engine, runs, reader), Timelines(engine, runs, reader)
 
     async def counts(self, namespace: str | None, group_by: str) -> JobCounts:
@@ -87,19 +88,19 @@ class Monitor:
         start_s = stop_s - WINDOW_S if start_s is None else start_s
         if start_s >= stop_s:
             raise Invalid([Problem("query.start", "must be before stop")])
-        return await analyse(self._engine, self._store, (start_s, stop_s), steps, namespace, self._sees)
+        return await self._records.analytics.find(Window(start_s, stop_s, steps, namespace), self._sees)
 
     async def decisions(self, limit: int, after: str | None, has_all: bool) -> DecisionPage:
-        return await self._flights.decisions.page(limit, after, has_all)
+        return await self._records.decisions.page(limit, after, has_all)
 
     async def flight_timeline(self, limit: int, has_all: bool) -> FlightTimeline:
-        return await flight_timeline(self._flights.recording, limit, has_all=has_all)
+        return await flight_timeline(self._records.recording, limit, has_all=has_all)
 
     async def decision(self, id: str) -> DecisionDetail:
-        return await self._flights.details.find(id)
+        return await self._records.details.find(id)
 
     async def replay_decision(self, id: str, policy: str) -> DecisionReplay:
-        return await self._flights.details.replay(id, policy)
+        return await self._records.details.replay(id, policy)
 
     async def node_map(self, group_by: str) -> NodeMap:
         return await node_map(self._engine, group_by)

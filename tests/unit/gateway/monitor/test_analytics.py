@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.gateway.monitor import analytics
+from shunter.gateway.monitor import analytics, ended_jobs
 from shunter.gateway.tokens import ADMIN
 from shunter.model.errors import Forbidden, Invalid
 from shunter.ports.principals import Principal
@@ -39,7 +39,7 @@ def test_ended_jobs_are_counted_in_their_steps() -> None:
 
 def test_a_long_history_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analytics, "JOBS_MAX", 2)
-    monkeypatch.setattr(analytics, "PAGE", 1)
+    monkeypatch.setattr(ended_jobs, "PAGE", 1)
 
     async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=1)

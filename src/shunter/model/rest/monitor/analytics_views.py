@@ -17,7 +17,8 @@ class Distribution(msgspec.Struct, kw_only=True):
 
 
 class Share(msgspec.Struct, kw_only=True):
-    """Of a user, a namespace, or a reason of failures. The largest first."""
+    """Of a user, a namespace, a reason of failures, or a node with failures. The largest first. A node has no jobs, and
+    its tasks are failed attempts of failed jobs."""
 
     key: str
     jobs: int
@@ -25,9 +26,21 @@ class Share(msgspec.Struct, kw_only=True):
     failed: int  # jobs
 
 
+class ClusterSeries(msgspec.Struct, kw_only=True):
+    """Means of each step, from samples; null without any. The first four are shares of the capacity of nodes that took
+    work: `stranded` is what was free of the cpus while tasks waited."""
+
+    cpu: list[float | None]  # reserved
+    memory: list[float | None]
+    busy: list[float | None]  # measured
+    stranded: list[float | None]
+    running: list[float | None]  # tasks
+    waiting: list[float | None]
+
+
 class Analytics(msgspec.Struct, kw_only=True):
     """Jobs that ended in a window of time. Series have a value for each step. `partial`: there were more jobs than one
-    answer looks at, so that only the newest are counted."""
+    answer looks at, so that only the newest are counted. Percentiles are right within an eighth."""
 
     start: str
     stop: str
@@ -46,5 +59,9 @@ class Analytics(msgspec.Struct, kw_only=True):
     users: list[Share]
     namespaces: list[Share]
     failures: list[Share]  # by reason
+    nodes: list[Share] = []  # failures by node
+    deadlines: list[int] = []  # missed ones
     deadlines_missed: int
+    cluster: ClusterSeries | None = None
     partial: bool
+    rollups_from: str | None = None  # since when the leader has added up what happens
