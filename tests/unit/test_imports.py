@@ -117,7 +117,7 @@ RULES: dict[str, tuple[str, str]] = {
     "gateway.jobs": ("engine model planning ports .objects .scope", "msgspec numpy"),  # a file has jobs and objects
     "gateway.streams": ("engine model ports .jobs .scope", ""),
     "gateway.explain": ("engine model planning ports .jobs .scope", "msgspec numpy"),
-    "gateway.monitor": ("engine model ports .explain .jobs .scope", "msgspec numpy"),
+    "gateway.monitor": ("engine log model planning ports .explain .jobs .scope", "msgspec numpy"),
     "gateway": (
         "engine log model planning ports testbeds .audit .explain .jobs .monitor .objects .scope .streams",
         "msgspec",

@@ -1,8 +1,6 @@
-"""What the web UI changes: jobs that it creates, suggestions that it applies, slots that it assigns."""
+"""What the web UI changes: jobs that it creates, suggestions that it applies."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -10,8 +8,6 @@ from playwright.sync_api import expect
 from tests.web.conftest import Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-
-TESTBED = Path(__file__).parents[2] / "examples" / "testbeds" / "slots.yaml"
 
 
 @pytest.mark.smoke
@@ -42,22 +38,3 @@ def test_a_suggestion_of_why_is_applied(site: Site) -> None:
     with site.page("jobs/default/greedy@1/tasks") as page:
         page.get_by_role("button", name="Apply").first.click()
         expect(page.get_by_role("heading", name="greedy@2")).to_be_visible()
-
-
-def test_the_keyboard_schedules_a_job_into_a_slot(site: Site) -> None:
-    [node] = site.cluster.items("nodes")
-    site.cluster.shunter("node", "label", node["name"], "bench=0")
-    site.cluster.shunter("apply", "-f", str(TESTBED), "--wait")
-    site.cluster.shunter("delete", "scheduling", "greet")
-    with site.page("testbeds/default/bench/slots") as page:
-        job = page.get_by_role("toolbar", name="BatchJobs").get_by_role("button", name="greeting")
-        job.focus()
-        page.keyboard.press("Space")
-        slots = page.get_by_role("group", name="Slots").get_by_role("button")
-        slots.first.focus()
-        page.keyboard.press("ArrowRight")
-        page.keyboard.press("Enter")
-        expect(slots.nth(1)).to_contain_text("new: greeting")
-        expect(page.get_by_text("Preview:")).to_be_visible()
-        page.get_by_role("button", name="Create").click()
-        expect(page.get_by_role("list", name="Stages")).to_be_visible()

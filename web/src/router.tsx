@@ -9,6 +9,7 @@ import {
 } from "@tanstack/react-router";
 import { appBase } from "./api/address";
 import { Empty, Failure, Loading } from "./components/Notice";
+import type { AnalyticsSearch } from "./model/timeRange";
 import { Overview } from "./pages/overview/Overview";
 import { Shell } from "./shell/Shell";
 import { shouldReload } from "./shell/version";
@@ -92,12 +93,19 @@ const testbed = createRoute({
 const decisions = createRoute({
   getParentRoute: () => rootRoute,
   path: "/decisions",
+  validateSearch: (search): { at?: string | undefined } => ({ at: text(search.at) }),
   component: lazyRouteComponent(() => import("./pages/decisions/Decisions"), "Decisions"),
 });
 
 const analytics = createRoute({
   getParentRoute: () => rootRoute,
   path: "/analytics",
+  validateSearch: (search): AnalyticsSearch => ({
+    range: text(search.range),
+    from: text(search.from),
+    to: text(search.to),
+    namespace: text(search.namespace),
+  }),
   component: lazyRouteComponent(() => import("./pages/analytics/Analytics"), "Analytics"),
 });
 

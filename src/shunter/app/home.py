@@ -84,6 +84,11 @@ class Home:
         return self.folder / "flight"
 
     @property
+    def rollups(self) -> Path:
+        """What happened over time, added up."""
+        return self.folder / "rollups"
+
+    @property
     def description(self) -> Path:
         return self.folder / "cluster.json"
 

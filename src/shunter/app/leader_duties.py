@@ -11,6 +11,7 @@ from shunter.app.background_policies import BackgroundPolicies
 from shunter.app.worker_backends import WorkerBackend
 from shunter.engine.engine import Engine
 from shunter.engine.state.registries.cluster import FLIGHT_SETTING, HEARTBEAT_SETTING, POLICY_SETTING
+from shunter.gateway.monitor.rollup_recorder import RollupRecorder
 from shunter.gateway.policies import choose_policy
 from shunter.log import Log
 from shunter.model.errors import ShunterError
@@ -18,6 +19,7 @@ from shunter.model.rest.admin_fields import OFF
 from shunter.planning.policies import Catalogue
 
 PURGE_EVERY_S = 60.0
+ROLL_UP_EVERY_S = 5.0
 log = Log(__name__)
 
 
@@ -32,6 +34,7 @@ class LeaderDuties:
         configured_policy: str | None,
         configured_heartbeat_s: float | None,
         apply_settings: Callable[[], None],
+        rollups: RollupRecorder | None,
         *,
         is_simulated: bool,
     ) -> None:
@@ -39,7 +42,8 @@ class LeaderDuties:
         self._flight, self._configured_policy = flight, configured_policy
         self._configured_heartbeat_s = configured_heartbeat_s
         self._apply_settings, self._is_simulated = apply_settings, is_simulated
-        self._purging: asyncio.Task[None] | None = None
+        self._rollups = rollups
+        self._periodic: list[asyncio.Task[None]] = []
 
     def apply_stored_settings(self) -> None:
         """As they were when the cluster ran the last time, or under the leader before."""
@@ -61,13 +65,16 @@ class LeaderDuties:
         stored = self._engine.state.cluster.get(HEARTBEAT_SETTING)
         if not self._is_simulated:  # simulated nodes have their own
             self._backend.set_heartbeat(float(stored) if stored else self._configured_heartbeat_s)
-        self._purging = asyncio.create_task(self._purge_periodically())
+        self._periodic = [
+            asyncio.create_task(self._purge_periodically()),
+            asyncio.create_task(self._roll_up_periodically()),
+        ]
 
     def stop(self) -> None:
         """Leave the nodes alone: the manager stops."""
         self._policies.stop()
-        if self._purging is not None:
-            self._purging.cancel()
+        for task in self._periodic:
+            task.cancel()
 
     async def end(self) -> None:
         self.stop()
@@ -80,3 +87,11 @@ class LeaderDuties:
                 await self._engine.purge()
             except ShunterError as error:
                 log.warning("purge.failed", error=error)
+
+    async def _roll_up_periodically(self) -> None:
+        while self._rollups is not None:
+            try:
+                await self._rollups.tick()
+            except ShunterError as error:
+                log.warning("rollups.failed", error=error)
+            await asyncio.sleep(ROLL_UP_EVERY_S)

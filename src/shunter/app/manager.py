@@ -13,6 +13,7 @@ from pathlib import Path
 
 from shunter import __version__
 from shunter.adapters.files.flight_files import FlightFiles
+from shunter.adapters.files.rollup_files import RollupFiles
 from shunter.adapters.memory.samples import SampleStore
 from shunter.adapters.system.disk_probe import DiskProbe
 from shunter.adapters.system.garbage import COLLECT_EVERY_S, collect_if_quick
@@ -47,6 +48,7 @@ from shunter.engine.state.registries.cluster import TOKEN_RESET_SETTING
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.known_leader import KnownLeader
 from shunter.gateway.managers import Members
+from shunter.gateway.monitor.rollup_recorder import RollupRecorder
 from shunter.gateway.tokens import TokenFile, ensure_token
 from shunter.log import Log
 from shunter.model.errors import StoreUnreachable, Unavailable
@@ -82,6 +84,7 @@ class Manager:
         self._given_store = options.store
         self._chosen_store = choose_store(options.store, self._options.store)
         self._flight = FlightFiles(home.flight) if self._chosen_store != MEMORY else None
+        self._rollups = RollupFiles(home.rollups) if self._chosen_store != MEMORY else None
 
     async def start(self) -> None:
         """Returns when the API answers and the first node is ready; of several managers, when this one can be read."""
@@ -131,6 +134,7 @@ class Manager:
             options.policy,
             self._config.watcher.heartbeat_s,
             gateway.apply_settings,
+            RollupRecorder(self._engine, self._store, self._rollups, asyncio.to_thread) if self._rollups else None,
             is_simulated=bool(options.simulate_nodes),
         )
         if self._is_member:
@@ -239,6 +243,7 @@ class Manager:
             on_policy=self._background_policies.switch_to,
             flight_log=self._flight,
             archive=self._flight,
+            rollups=self._rollups,
             metrics=self._samples,
             inspector=ProcessInspector(self._loop_probe),
             probes=(

@@ -27,8 +27,11 @@ from shunter.gateway.jobs.tasks import Tasks
 from shunter.gateway.jobs.templates import Templates
 from shunter.gateway.managers import Managers, Members
 from shunter.gateway.metrics import Metrics
+from shunter.gateway.monitor.analytics import AnalyticsReader
+from shunter.gateway.monitor.decision_details import DecisionDetails
 from shunter.gateway.monitor.decisions import Decisions
-from shunter.gateway.monitor.monitor import Monitor
+from shunter.gateway.monitor.monitor import Monitor, Records
+from shunter.gateway.monitor.recording import Recording
 from shunter.gateway.nodes import Nodes
 from shunter.gateway.objects import Objects
 from shunter.gateway.policies import Policies
@@ -49,7 +52,7 @@ from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.flight import FlightLog
 from shunter.ports.gateway import CallerGateway
-from shunter.ports.metrics import MetricProvider
+from shunter.ports.metrics import MetricProvider, RollupLog
 from shunter.ports.principals import Principal
 from shunter.ports.schedulers import FlightArchive
 from shunter.ports.store import Store
@@ -78,6 +81,7 @@ class LocalGateway:
         on_policy: Callable[[Policy], None] = lambda _: None,
         flight_log: FlightLog | None = None,
         archive: FlightArchive | None = None,
+        rollups: RollupLog | None = None,
         metrics: MetricProvider | None = None,
         stop_workers: StopWorkers = no_workers,
         probes: Iterable[Probe] = (),
@@ -91,8 +95,15 @@ class LocalGateway:
         self._event_hub, self._metric_provider = build_hub(engine), metrics
         self._schedulers = SchedulerSessions(engine)
         self._flight = Flight(engine, flight_log, archive, run_in_thread)
-        self._decisions = Decisions(engine, archive, run_in_thread)
-        self._policies = Policies(engine, catalogue or Catalogue(), on_policy)
+        catalogue = catalogue or Catalogue()
+        recording = Recording(archive, run_in_thread)
+        self._records = Records(
+            recording,
+            Decisions(engine, recording),
+            DecisionDetails(archive, catalogue, run_in_thread),
+            AnalyticsReader(engine, store, self._task_reader, rollups, run_in_thread),
+        )
+        self._policies = Policies(engine, catalogue, on_policy)
         self._managers = Managers(engine, members)
         self._bind_telemetry = partial(
             Telemetry, engine=engine, members=members, version=identity["version"], probes=probes, inspector=inspector
@@ -158,7 +169,7 @@ class LocalGateway:
             schedulers=self._schedulers,
             flight=self._flight,
             managers=self._managers,
-            monitor=Monitor(caller, engine, store, runs, self._task_reader, manifests, self._decisions, scope),
+            monitor=Monitor(caller, engine, store, runs, self._task_reader, manifests, self._records, scope),
             sign_in=SignIn(caller, self._authentication.sessions),
             telemetry=self._bind_telemetry(caller),
             secrets=Secrets(caller, engine, scope),

@@ -13,6 +13,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.metric_views import MetricsView
 from shunter.ports.principals import JobReference, TaskReference
 
+MINUTE_S, HOUR_S = 60, 3600  # how long a row of each tier of rollups is
 CPU, MEMORY = "cpu_cores", "memory_bytes"
 READ, WRITTEN = "io_read_bytes_per_s", "io_write_bytes_per_s"
 RECEIVED, SENT = "net_received_bytes_per_s", "net_sent_bytes_per_s"
@@ -87,6 +88,19 @@ class MetricSink(Protocol):
     """Where samples of workers go."""
 
     def record(self, source: Source, measurement: Measurement) -> None: ...
+
+
+class RollupLog(Protocol):
+    """What happened over time, added up by the leader for each minute and each hour, so that it outlives the jobs in
+    history. A hint like metrics: after a loss, history still has its jobs. Bounded: old rows go. These calls block."""
+
+    def append(self, tier_s: int, row: bytes) -> None:
+        """A row without line breaks. Never raises: who counts must not keep anybody from working."""
+        ...
+
+    def read(self, tier_s: int) -> Sequence[bytes]:
+        """Oldest first."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from shunter.model.rest.monitor.analytics_views import Analytics, DecisionPage
+from shunter.model.rest.monitor.analytics_views import Analytics
+from shunter.model.rest.monitor.decision_views import DecisionDetail, DecisionPage, DecisionReplay, FlightTimeline
 from shunter.model.rest.monitor.views import (
     JobCounts,
     JobManifest,
@@ -52,6 +53,18 @@ class MonitorService(Protocol):
 
     async def decisions(self, limit: int, after: str | None, has_all: bool) -> DecisionPage:
         """Recorded decisions, newest first; `has_all`: also those that changed nothing."""
+        ...
+
+    async def flight_timeline(self, limit: int, has_all: bool) -> FlightTimeline:
+        """The newest recorded decisions as columns, by time."""
+        ...
+
+    async def decision(self, id: str) -> DecisionDetail:
+        """What the policy saw at that moment, and what it decided."""
+        ...
+
+    async def replay_decision(self, id: str, policy: str) -> DecisionReplay:
+        """What another policy decides on the same input."""
         ...
 
     async def node_map(self, group_by: str) -> NodeMap:

@@ -44,7 +44,14 @@ from shunter.model.rest.job_views import FollowLine, JobPage, JobView
 from shunter.model.rest.log_views import JobLogLine
 from shunter.model.rest.manager_views import ManagerPage, ManagerView, SteppingDown
 from shunter.model.rest.metric_views import MetricsView
-from shunter.model.rest.monitor.analytics_views import Analytics, DecisionPage, DecisionView
+from shunter.model.rest.monitor.analytics_views import Analytics
+from shunter.model.rest.monitor.decision_views import (
+    DecisionDetail,
+    DecisionPage,
+    DecisionReplay,
+    DecisionView,
+    FlightTimeline,
+)
 from shunter.model.rest.monitor.views import JobCounts, NodeMap, NodeTask, NodeTaskPage, SearchPage
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.model.rest.object_views import (
@@ -332,6 +339,20 @@ class Client:
     def decisions(self, *, all: bool = False, limit: int | None = None) -> Iterator[DecisionView]:
         """Recorded decisions, newest first; `all`: also those that changed nothing."""
         return self._pages(path_with("/flight/decisions", [("all", all or None)]), DecisionPage, limit)
+
+    def flight_timeline(self, *, all: bool = False, limit: int | None = None) -> FlightTimeline:
+        """The newest recorded decisions as columns, by time, with the periods of policies and agreement of shadows."""
+        path = path_with("/flight/timeline", [("all", all or None), ("limit", limit)])
+        return self._fetch(Request("GET", path), FlightTimeline)
+
+    def decision(self, id: str) -> DecisionDetail:
+        """One recorded decision, with what the policy saw."""
+        return self._fetch(Request("GET", f"/flight/decisions/{quoted(id)}"), DecisionDetail)
+
+    def replay_decision(self, id: str, policy: str) -> DecisionReplay:
+        """What another policy decides on the same input."""
+        path = f"/flight/decisions/{quoted(id)}/replay"
+        return self._fetch(json_request("POST", path, {"policy": policy}), DecisionReplay)
 
     def node_map(self, group_by: str | None = None) -> NodeMap:
         """All nodes as columns, grouped by datacenter or by a label."""

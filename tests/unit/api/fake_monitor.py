@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shunter.model.rest.monitor.analytics_views import Analytics, DecisionPage, Distribution
+from shunter.model.rest.monitor.analytics_views import Analytics, Distribution
+from shunter.model.rest.monitor.decision_views import (
+    DecisionDetail,
+    DecisionPage,
+    DecisionReplay,
+    DecisionView,
+    FlightTimeline,
+)
 from shunter.model.rest.monitor.views import (
     JobCount,
     JobCounts,
@@ -68,6 +75,27 @@ class FakeMonitor:
     async def decisions(self, limit: int, after: str | None, has_all: bool) -> DecisionPage:
         self._gateway.record_call((limit, after, has_all))
         return DecisionPage([], None, 0)
+
+    async def flight_timeline(self, limit: int, has_all: bool) -> FlightTimeline:
+        self._gateway.record_call((limit, has_all))
+        return FlightTimeline(
+            ids=[], at_ms=[], placed=[], preempted=[], left=[], failed=[], policies=[], policy_names=[]
+        )
+
+    async def decision(self, id: str) -> DecisionDetail:
+        self._gateway.record_call(id)
+        decision = DecisionView(
+            id=id, at="", source="rounds", policy="e-pvm", version=1, placed=0, preempted=0, schedulings=0, left=0
+        )
+        return DecisionDetail(
+            decision=decision, nodes=1, eligible=1, resources=[], queued_tasks=0, queued_classes=0, budget=1, classes=[]
+        )
+
+    async def replay_decision(self, id: str, policy: str) -> DecisionReplay:
+        self._gateway.record_call((id, policy))
+        return DecisionReplay(
+            id=id, policy=policy, same=True, recorded=[], replayed=[], left=0, missing=0, compared=1, equal=1
+        )
 
     async def node_map(self, group_by: str) -> NodeMap:
         self._gateway.record_call(group_by)

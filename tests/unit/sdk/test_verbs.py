@@ -155,6 +155,13 @@ VERBS: list[tuple[Call, str, object]] = [
     ),
     (lambda: client.analytics(NOON, steps=9), f"GET /analytics?namespace=%2A&start={NOON_UTC}&steps=9", None),
     (lambda: client.decisions(all=True, limit=9), "GET /flight/decisions?all=true&limit=9", None),
+    (lambda: client.flight_timeline(limit=9), "GET /flight/timeline?limit=9", None),
+    (lambda: client.decision("1.2"), "GET /flight/decisions/1.2", None),
+    (
+        lambda: client.replay_decision("1.2", "spread"),
+        "POST /flight/decisions/1.2/replay",
+        {"policy": "spread"},
+    ),
     (lambda: job.manifest(2), "GET /jobs/id:7/manifest?namespace=film&version=2", None),
     (lambda: job.timeline(limit=9), "GET /jobs/id:7/timeline?namespace=film&limit=9", None),
     (

@@ -91,9 +91,24 @@ export function applyManifests(documents: Documents): Promise<Schemas["AppliedPa
   return body(client.POST("/api/v1/apply", { body: { items } as Schemas["Manifests"] }));
 }
 
-export function deleteScheduling({ namespace, name }: { namespace: string; name: string }): Promise<unknown> {
+/** A Testbed, a BatchJob or a Scheduling. */
+export function deleteObject(
+  plural: "testbeds" | "batchjobs" | "schedulings",
+  { namespace, name }: { namespace: string; name: string },
+): Promise<unknown> {
   const path = { group: "batchjob.gcr.io", version: "v1alpha1", namespace, object: name } as const;
+  const base = "/api/v1/apis/{group}/{version}/namespaces/{namespace}" as const;
+  return body(client.DELETE(`${base}/${plural}/{object}`, { params: { path } }));
+}
+
+/** Null takes a label away. */
+export function labelNode(name: string, labels: Record<string, string | null>): Promise<unknown> {
+  return body(client.PATCH("/api/v1/nodes/{name}", { params: { path: { name } }, body: { labels } }));
+}
+
+/** What another policy decides on the input of a recorded decision; nothing changes. */
+export function replayDecision(decision: string, policy: string): Promise<Schemas["DecisionReplay"]> {
   return body(
-    client.DELETE("/api/v1/apis/{group}/{version}/namespaces/{namespace}/schedulings/{object}", { params: { path } }),
+    client.POST("/api/v1/flight/decisions/{decision}/replay", { params: { path: { decision } }, body: { policy } }),
   );
 }

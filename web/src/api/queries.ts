@@ -3,6 +3,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import type { Window } from "../model/heatCells";
 import { type JobFilter, parseFilter } from "../model/jobFilter";
 import { readNodeMap } from "../model/nodeView";
+import { type AnalyticsSearch, rangeOf, stepsOf } from "../model/timeRange";
 import { body, client, type Schemas } from "./client";
 
 export const JOBS_PAGE = 200;
@@ -253,32 +254,53 @@ export const pastSchedulingsQuery = queryOptions({
   queryFn: () => body(client.GET("/api/v1/schedulings/past", { params: { query: { namespace: ALL, limit: 50 } } })),
 });
 
-export const flightQuery = queryOptions({
+const DECISIONS = 2000;
+
+/** The newest decisions as columns. */
+export const flightTimelineQuery = queryOptions({
   queryKey: ["flight"],
-  queryFn: () => body(client.GET("/api/v1/flight")),
-});
-
-const DECISIONS_PAGE = 200;
-
-export const decisionsQuery = queryOptions({
-  queryKey: ["decisions"],
-  queryFn: () => body(client.GET("/api/v1/flight/decisions", { params: { query: { limit: DECISIONS_PAGE } } })),
+  queryFn: () => body(client.GET("/api/v1/flight/timeline", { params: { query: { limit: DECISIONS } } })),
   refetchInterval: 5000,
 });
 
-const HOUR_MS = 3_600_000;
-
-/** Jobs that ended in the last hours. */
-export function analyticsQuery(hours: number) {
+/** A recorded decision never changes. */
+export function decisionQuery(id: string) {
   return queryOptions({
-    queryKey: ["analytics", hours],
+    queryKey: ["decision", id],
+    queryFn: () => body(client.GET("/api/v1/flight/decisions/{decision}", { params: { path: { decision: id } } })),
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+}
+
+/** Of the time range of the page. */
+export function analyticsQuery(search: AnalyticsSearch) {
+  return queryOptions({
+    queryKey: ["analytics", search],
+    queryFn: async () => {
+      const range = rangeOf(search, Date.now());
+      const { start, stop } = range;
+      const steps = stepsOf(range, Date.now());
+      const query = { namespace: search.namespace ?? ALL, start, steps, ...(stop ? { stop } : {}) };
+      return (await body(client.GET("/api/v1/analytics", { params: { query } }))) as Schemas["Analytics"];
+    },
+    refetchInterval: search.to ? false : 15_000,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Jobs that ended in a window; without its end, until now. */
+export function analyticsBetween(start: string, stop: string | null) {
+  return queryOptions({
+    queryKey: ["analytics", start, stop],
     queryFn: async () =>
       (await body(
         client.GET("/api/v1/analytics", {
-          params: { query: { namespace: ALL, start: new Date(Date.now() - hours * HOUR_MS).toISOString() } },
+          params: { query: { namespace: ALL, start, steps: 1, ...(stop ? { stop } : {}) } },
         }),
       )) as Schemas["Analytics"],
-    refetchInterval: 30_000,
+    refetchInterval: stop ? false : 10_000,
     placeholderData: keepPreviousData,
   });
 }

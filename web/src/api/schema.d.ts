@@ -1270,6 +1270,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/flight/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get recorded decisions as columns over time */
+        get: operations["getFlightTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/flight/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List recorded decisions, newest first */
+        get: operations["listDecisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/flight/decisions/{decision}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a recorded decision, and what the policy saw */
+        get: operations["getDecision"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/flight/decisions/{decision}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let another policy decide on the same input */
+        post: operations["replayDecision"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -1723,23 +1791,6 @@ export interface paths {
         };
         /** Get throughput, waiting times and failures over time */
         get: operations["getAnalytics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/flight/decisions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List recorded decisions, newest first */
-        get: operations["listDecisions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2764,6 +2815,160 @@ export interface components {
             bytes: number;
         };
         /**
+         * FlightTimeline
+         * @description Decisions as columns, in the order in which they were made. `policies` are positions in `policy_names`.
+         */
+        FlightTimeline: {
+            ids: string[];
+            at_ms: number[];
+            placed: number[];
+            preempted: number[];
+            left: number[];
+            failed: boolean[];
+            policies: number[];
+            policy_names: string[];
+            /** @default [] */
+            periods: components["schemas"]["PolicyPeriod"][];
+            /** @default [] */
+            shadows: components["schemas"]["ShadowAgreement"][];
+            /** @default false */
+            truncated: boolean;
+        };
+        /**
+         * PolicyPeriod
+         * @description Decisions of one policy, between two others. `nodes`: how many of them it placed tasks on.
+         */
+        PolicyPeriod: {
+            policy: string;
+            start: string;
+            stop: string;
+            decisions: number;
+            placed: number;
+            preempted: number;
+            failed: number;
+            nodes: number;
+        };
+        /** ShadowAgreement */
+        ShadowAgreement: {
+            name: string;
+            compared: number;
+            agreed: number;
+            /** @default [] */
+            differed_ms: number[];
+        };
+        /** DecisionPage */
+        DecisionPage: {
+            items: components["schemas"]["DecisionView"][];
+            next: string | null;
+            total: number;
+        };
+        /** DecisionView */
+        DecisionView: {
+            id: string;
+            at: string;
+            source: string;
+            policy: string;
+            version: number;
+            placed: number;
+            preempted: number;
+            schedulings: number;
+            left: number;
+            /** @default [] */
+            reasons: string[];
+            /** @default [] */
+            items: components["schemas"]["DecisionItem"][];
+            /** @default false */
+            truncated: boolean;
+            /** @default null */
+            error: string | null;
+        };
+        /**
+         * DecisionItem
+         * @description Tasks of one class that went to a node; or that had to end there, for `winner`.
+         */
+        DecisionItem: {
+            node: string;
+            count: number;
+            class_id: number;
+            /** @default null */
+            who: string | null;
+            /** @default false */
+            preempted: boolean;
+        };
+        /**
+         * DecisionDetail
+         * @description What the policy saw when it decided, and what it decided. The classes that the decision is about come first.
+         */
+        DecisionDetail: {
+            decision: components["schemas"]["DecisionView"];
+            nodes: number;
+            eligible: number;
+            resources: components["schemas"]["SeenResource"][];
+            queued_tasks: number;
+            queued_classes: number;
+            budget: number;
+            classes: components["schemas"]["SeenClass"][];
+            /** @default false */
+            truncated: boolean;
+        };
+        /**
+         * SeenResource
+         * @description Of all nodes that took work at that moment.
+         */
+        SeenResource: {
+            name: string;
+            capacity: string;
+            reserved: string;
+        };
+        /**
+         * SeenClass
+         * @description Tasks that waited, and what the decision made of them. `name` is known where the policy gave a reason.
+         */
+        SeenClass: {
+            class_id: number;
+            name: string | null;
+            namespace: string;
+            user: string;
+            queue: string;
+            priority: number;
+            needs: {
+                [key: string]: string;
+            };
+            /** @default [] */
+            constraints: string[];
+            queued: number;
+            waited_s: number;
+            placed: number;
+            /** @default null */
+            reason: string | null;
+        };
+        /**
+         * DecisionReplay
+         * @description What another policy decides on the same input, and how far it agrees over the decisions of the same segment.
+         *         `missing`: questions of the policy to which the recording has no answer.
+         */
+        DecisionReplay: {
+            id: string;
+            policy: string;
+            same: boolean;
+            recorded: components["schemas"]["DecisionItem"][];
+            replayed: components["schemas"]["DecisionItem"][];
+            /** @default false */
+            truncated: boolean;
+            left: number;
+            /** @default [] */
+            reasons: string[];
+            missing: number;
+            compared: number;
+            equal: number;
+            /** @default [] */
+            different: string[];
+        };
+        /** ReplayChoice */
+        ReplayChoice: {
+            policy: string;
+        };
+        /**
          * JobLogLine
          * @description One line of the stream: either `log`, or `end` (last). Without `end`, the stream was cut short. `version`, with
          *         `end`: of the state at that moment.
@@ -3108,7 +3313,7 @@ export interface components {
         /**
          * Analytics
          * @description Jobs that ended in a window of time. Series have a value for each step. `partial`: there were more jobs than one
-         *         answer looks at, so that only the newest are counted.
+         *         answer looks at, so that only the newest are counted. Percentiles are right within an eighth.
          */
         Analytics: {
             start: string;
@@ -3128,8 +3333,16 @@ export interface components {
             users: components["schemas"]["Share"][];
             namespaces: components["schemas"]["Share"][];
             failures: components["schemas"]["Share"][];
+            /** @default [] */
+            nodes: components["schemas"]["Share"][];
+            /** @default [] */
+            deadlines: number[];
             deadlines_missed: number;
+            /** @default null */
+            cluster: components["schemas"]["ClusterSeries"] | null;
             partial: boolean;
+            /** @default null */
+            rollups_from: string | null;
         };
         /**
          * Distribution
@@ -3145,7 +3358,8 @@ export interface components {
         };
         /**
          * Share
-         * @description Of a user, a namespace, or a reason of failures. The largest first.
+         * @description Of a user, a namespace, a reason of failures, or a node with failures. The largest first. A node has no jobs, and
+         *         its tasks are failed attempts of failed jobs.
          */
         Share: {
             key: string;
@@ -3153,44 +3367,18 @@ export interface components {
             tasks: number;
             failed: number;
         };
-        /** DecisionPage */
-        DecisionPage: {
-            items: components["schemas"]["DecisionView"][];
-            next: string | null;
-            total: number;
-        };
-        /** DecisionView */
-        DecisionView: {
-            id: string;
-            at: string;
-            source: string;
-            policy: string;
-            version: number;
-            placed: number;
-            preempted: number;
-            schedulings: number;
-            left: number;
-            /** @default [] */
-            reasons: string[];
-            /** @default [] */
-            items: components["schemas"]["DecisionItem"][];
-            /** @default false */
-            truncated: boolean;
-            /** @default null */
-            error: string | null;
-        };
         /**
-         * DecisionItem
-         * @description Tasks of one class that went to a node; or that had to end there, for `winner`.
+         * ClusterSeries
+         * @description Means of each step, from samples; null without any. The first four are shares of the capacity of nodes that took
+         *         work: `stranded` is what was free of the cpus while tasks waited.
          */
-        DecisionItem: {
-            node: string;
-            count: number;
-            class_id: number;
-            /** @default null */
-            who: string | null;
-            /** @default false */
-            preempted: boolean;
+        ClusterSeries: {
+            cpu: (number | null)[];
+            memory: (number | null)[];
+            busy: (number | null)[];
+            stranded: (number | null)[];
+            running: (number | null)[];
+            waiting: (number | null)[];
         };
         /**
          * NodeMap
@@ -14397,6 +14585,351 @@ export interface operations {
             };
         };
     };
+    getFlightTimeline: {
+        parameters: {
+            query?: {
+                /** @description maximum number of decisions */
+                limit?: number;
+                /** @description include decisions that changed nothing */
+                all?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FlightTimeline"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    listDecisions: {
+        parameters: {
+            query?: {
+                /** @description maximum number of items */
+                limit?: number;
+                /** @description cursor: `next` of the previous page */
+                after?: string;
+                /** @description include decisions that changed nothing */
+                all?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    getDecision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id of a recorded decision */
+                decision: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionDetail"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    replayDecision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description id of a recorded decision */
+                decision: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayChoice"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionReplay"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     scrapeMetrics: {
         parameters: {
             query?: never;
@@ -16835,87 +17368,6 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Analytics"];
                     "text/csv": unknown;
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description Internal Server Error */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-        };
-    };
-    listDecisions: {
-        parameters: {
-            query?: {
-                /** @description maximum number of items */
-                limit?: number;
-                /** @description cursor: `next` of the previous page */
-                after?: string;
-                /** @description include decisions that changed nothing */
-                all?: boolean;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DecisionPage"];
                 };
             };
             /** @description Bad Request */

@@ -56,6 +56,10 @@ PATH_PARAMETERS: dict[str, Document] = {
     "tenant": {"description": "name of a tenant", "schema": NAME.schema},
     "key": {"description": "id of an API key", "schema": NAME.schema},
     "secret": {"description": "name of a secret", "schema": NAME.schema},
+    "decision": {
+        "description": "id of a recorded decision",
+        "schema": {"type": "string", "pattern": r"^[0-9]{1,18}\.[0-9]{1,18}$"},
+    },
     "name": {"description": "name of a node", "schema": {"type": "string", "minLength": 1}},
     "group": {"description": "API group", "schema": {"type": "string", "enum": [GROUP, GROUP_ALIAS, NATIVE]}},
     "version": {

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from shunter.api.http import parameters as p
 from shunter.api.http.exchange import Exchange
-from shunter.api.http.routing import BASE, AnsweredBy, ResponseSpec, Route
+from shunter.api.http.routing import BASE, ResponseSpec, Route
 from shunter.api.routes.jobs import GROUP, job_of
 from shunter.model.job.arrays import INDEX_MAX
-from shunter.model.rest.monitor.analytics_views import Analytics, DecisionPage
+from shunter.model.rest.monitor.analytics_views import Analytics
 from shunter.model.rest.monitor.views import (
     JobCounts,
     JobManifest,
@@ -30,9 +32,6 @@ HITS_MAX = 100
 STEPS_MAX = 2_000
 VERSION_MAX = 2**31
 ATTEMPTS_MAX = 20_000
-AFTER_DECISION = p.field_parameter(
-    "after", "cursor: `next` of the previous page", text(r"^[0-9]{1,18}\.[0-9]{1,18}$", size_max=37)
-)
 GROUP_BY = ("state", "queue", "user", "type", "namespace")
 
 
@@ -77,19 +76,20 @@ async def get_analytics(gateway: CallerGateway, exchange: Exchange) -> Analytics
     return None
 
 
+CSV_SERIES = (
+    "succeeded", "failed", "cancelled", "tasks", "deadlines", "wait_p50_s", "wait_p95_s", "run_p50_s", "run_p95_s",
+)  # fmt: skip
+
+
 def csv_lines(found: Analytics) -> Iterator[str]:
     """A line for each step."""
-    names = ("succeeded", "failed", "cancelled", "tasks", "wait_p50_s", "wait_p95_s", "run_p50_s", "run_p95_s")
-    yield ",".join(("seconds", *names))
+    columns = {name: getattr(found, name) for name in CSV_SERIES}
+    columns |= {} if found.cluster is None else msgspec.structs.asdict(found.cluster)
+    yield ",".join(("seconds", *columns))
     for number in range(len(found.succeeded)):
-        values = (getattr(found, name)[number] for name in names)
+        values = (column[number] for column in columns.values())
         texts = ("" if value is None else str(value) for value in values)
         yield ",".join((f"{number * found.step_s:g}", *texts))
-
-
-async def list_decisions(gateway: CallerGateway, exchange: Exchange) -> DecisionPage:
-    params = exchange.query
-    return await gateway.monitor.decisions(params["limit"], params["after"], params["all"])
 
 
 # `job-counts` and `node-map` instead of `jobs/counts` and `nodes/map`: a job or a node may have such a name.
@@ -147,15 +147,6 @@ MONITOR_ROUTES = (
             p.time_parameter("stop", "end of the window; default: now"),
             p.int_parameter("steps", "number of steps", 1, STEPS_MAX, 96),
             p.enum_parameter("format", "of the answer; csv has a line for each step", ("json", "csv"), "json"),
-        )),
-    ),
-    Route(
-        "GET", f"{BASE}/flight/decisions", "listDecisions", "List recorded decisions, newest first", list_decisions,
-        answered_by=AnsweredBy.LEADER, responses=(ResponseSpec(200, DecisionPage),), errors=(400,),
-        query=p.Query((
-            p.LIMIT,
-            AFTER_DECISION,
-            p.bool_parameter("all", "include decisions that changed nothing"),
         )),
     ),
     Route(

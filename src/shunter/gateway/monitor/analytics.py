@@ -1,151 +1,154 @@
-"""Throughput, waiting times, run times and failures of ended jobs over time, from history. Used by `gateway.monitor`.
+"""Throughput, waiting times, run times, failures and utilisation over time. Used by `gateway.monitor`.
 
-History has one row for each ended job, and its retention bounds it. A request looks at a limited number of them, the
-newest first, and says when there were more."""
+Rollups answer for the past, by minutes or, for long windows, by hours; history answers for what is newer or older than
+they are. A request looks at a limited number of jobs in history, the newest first, and says when there were more."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict
+from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from shunter.engine.engine import Engine
-from shunter.engine.jobs.finish import decode_summary
-from shunter.model.rest.job_views import JobView
-from shunter.model.rest.monitor.analytics_views import Analytics, Distribution, Share
+from shunter.gateway.explain.plan import RunInThread
+from shunter.gateway.jobs.task_reader import TaskReader
+from shunter.gateway.monitor.ended_jobs import FAILED_JOBS_MAX, ended_jobs, failures_by_node
+from shunter.gateway.monitor.tallies import ClusterTally, JobTally, Rollup, add_failures, decode_rollups
+from shunter.model.rest.monitor.analytics_views import Analytics, ClusterSeries, Share
 from shunter.model.timestamps import iso
+from shunter.ports.metrics import HOUR_S, MINUTE_S, RollupLog
 from shunter.ports.store import FinishedQuery, Store
 
-JOBS_MAX = 20_000  # looked at for one answer
-PAGE = 1_000
+JOBS_MAX = 20_000  # of history, looked at for one answer
 SHARES_MAX = 20
-BOUNDS_S = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0)
+MINUTES_MAX_S = 48 * HOUR_S  # longer windows are answered by hours
+SERIES = ("cpu", "memory", "busy", "stranded", "running", "waiting")
+
+Sees = Callable[[str | None], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`namespace` None: all that the caller sees."""
+
+    start_s: float
+    stop_s: float
+    steps: int
+    namespace: str | None = None
+
+    @property
+    def step_s(self) -> float:
+        return (self.stop_s - self.start_s) / self.steps
+
+    def step_of(self, at_s: float) -> int:
+        return max(0, min(self.steps - 1, int((at_s - self.start_s) / self.step_s)))
 
 
 @dataclass(slots=True)
-class _Ended:
-    """Columns of ended jobs."""
-
-    at_s: list[float] = field(default_factory=list)
-    states: list[str] = field(default_factory=list)
-    tasks: list[int] = field(default_factory=list)
-    wait_s: list[float] = field(default_factory=list)  # nan: it never started
-    run_s: list[float] = field(default_factory=list)
-    users: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
-    namespaces: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
-    failures: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
-    deadlines_missed: int = 0
+class _Found:
+    steps: list[JobTally]
+    total: JobTally
+    cluster: list[ClusterTally]
+    namespaces: dict[str, JobTally] = field(default_factory=dict)
     is_partial: bool = False
+    failed_looked_at: int = 0
 
-    def add(self, view: JobView, ended_s: float) -> None:
-        started_s = _seconds(view.started_at)
-        self.at_s.append(ended_s)
-        self.states.append(view.state)
-        self.tasks.append(view.count)
-        self.wait_s.append(max(0.0, started_s - _seconds(view.submitted_at)))
-        self.run_s.append(max(0.0, ended_s - started_s) if started_s == started_s else started_s)
-        has_failed = view.state == "failed"
-        self.deadlines_missed += view.terms is not None and view.terms.deadline_missed
-        shares = [self.users[view.user], self.namespaces[view.namespace]]
-        if has_failed:
-            shares.append(self.failures[view.reason or "no reason"])
-        for share in shares:
-            share[0] += 1
-            share[1] += view.count
-            share[2] += has_failed
+    def add(self, step: int, namespace: str, tally: JobTally) -> None:
+        for each in (self.steps[step], self.total, self.namespaces.setdefault(namespace, JobTally())):
+            each.merge(tally)
 
 
-async def analyse(
-    engine: Engine,
-    store: Store,
-    window: tuple[float, float],
-    steps: int,
-    namespace: str | None,
-    sees: Callable[[str | None], bool],
-) -> Analytics:
-    await engine.wait_committed()
-    start_s, stop_s = window
-    ended = await _read(store, FinishedQuery(namespace=namespace, ended_after=start_s, ended_before=stop_s), sees)
-    step_s = (stop_s - start_s) / steps
-    at = np.array(ended.at_s)
-    step = np.clip(((at - start_s) / step_s).astype(np.int64), 0, steps - 1)
-    states, tasks = np.array(ended.states), np.array(ended.tasks, np.int64)
+class AnalyticsReader:
+    """Rollups that were read stay in memory until there are new ones. `sees_all`: of the whole cluster, and not only of
+    namespaces."""
 
-    def count(state: str) -> list[int]:
-        counts: list[int] = np.bincount(step[states == state], minlength=steps).tolist()
-        return counts
+    def __init__(
+        self, engine: Engine, store: Store, reader: TaskReader, rollups: RollupLog | None, run_in_thread: RunInThread
+    ) -> None:
+        self._engine, self._store, self._reader = engine, store, reader
+        self._rollups, self._run_in_thread = rollups, run_in_thread
 
-    tasks_by_step = np.zeros(steps, np.int64)
-    np.add.at(tasks_by_step, step, tasks)
-    wait, run = np.array(ended.wait_s), np.array(ended.run_s)
-    wait_p50, wait_p95 = _percentiles(wait, step, steps)
-    run_p50, run_p95 = _percentiles(run, step, steps)
+    async def find(self, window: Window, sees: Sees) -> Analytics:
+        await self._engine.wait_committed()
+        found = _Found(
+            [JobTally() for _ in range(window.steps)], JobTally(), [ClusterTally() for _ in range(window.steps)]
+        )
+        rows, ends_at = await self._rows(window)
+        first = rows[0].start if rows else ends_at
+        for row in rows:
+            step = window.step_of(row.start)
+            found.cluster[step].merge(row.cluster)
+            for namespace, tally in row.jobs.items():
+                if window.namespace in (None, namespace) and sees(namespace):
+                    found.add(step, namespace, tally)
+        await self._add_history(window, (max(window.start_s, ends_at), window.stop_s), found, sees)
+        await self._add_history(window, (window.start_s, min(window.stop_s, first)), found, sees)
+        return _view(window, found, rollups_from=rows[0].start if rows else None, shows_cluster=sees(None))
+
+    async def _rows(self, window: Window) -> tuple[list[Rollup], float]:
+        """The rows of the window, in order, and until when there are any."""
+        if self._rollups is None:
+            return [], window.start_s
+        minutes = decode_rollups(await self._run_in_thread(self._rollups.read, MINUTE_S))
+        if not minutes:
+            return [], window.start_s
+        ends_at = minutes[-1].start + MINUTE_S
+        rows = minutes
+        if window.stop_s - window.start_s > MINUTES_MAX_S:
+            hours = decode_rollups(await self._run_in_thread(self._rollups.read, HOUR_S))
+            if hours:
+                rows = hours + minutes[bisect_left(minutes, hours[-1].start + HOUR_S, key=lambda row: row.start) :]
+        inside = [row for row in rows if window.start_s <= row.start < window.stop_s]
+        return inside, max(window.start_s, min(ends_at, window.stop_s))
+
+    async def _add_history(self, window: Window, part: tuple[float, float], found: _Found, sees: Sees) -> None:
+        if part[1] <= part[0]:
+            return
+        query = FinishedQuery(namespace=window.namespace, ended_after=part[0], ended_before=part[1])
+        seen = 0
+        async for run, ended_s in ended_jobs(self._store, query, JOBS_MAX):
+            seen += 1
+            if not sees(run.namespace):
+                continue
+            tally = JobTally()
+            tally.add(run.view, ended_s)
+            if run.view.state == "failed" and found.failed_looked_at < FAILED_JOBS_MAX:
+                found.failed_looked_at += 1
+                add_failures(tally.nodes, await failures_by_node(self._reader, run))
+            found.add(window.step_of(ended_s), run.namespace, tally)
+        found.is_partial = found.is_partial or seen >= JOBS_MAX
+
+
+def _view(window: Window, found: _Found, rollups_from: int | None, *, shows_cluster: bool) -> Analytics:
+    steps, total = found.steps, found.total
+    cluster = {name: [each.mean(name) for each in found.cluster] for name in SERIES}
     return Analytics(
-        start=iso(start_s) or "",
-        stop=iso(stop_s) or "",
-        step_s=step_s,
-        jobs=len(at),
-        succeeded=count("succeeded"),
-        failed=count("failed"),
-        cancelled=count("cancelled"),
-        tasks=tasks_by_step.tolist(),
-        wait_p50_s=wait_p50,
-        wait_p95_s=wait_p95,
-        run_p50_s=run_p50,
-        run_p95_s=run_p95,
-        wait=_distribution(wait),
-        run=_distribution(run),
-        users=_shares(ended.users),
-        namespaces=_shares(ended.namespaces),
-        failures=_shares(ended.failures),
-        deadlines_missed=ended.deadlines_missed,
-        partial=ended.is_partial,
+        start=iso(window.start_s) or "",
+        stop=iso(window.stop_s) or "",
+        step_s=window.step_s,
+        jobs=total.jobs,
+        succeeded=[each.states[0] for each in steps],
+        failed=[each.states[1] for each in steps],
+        cancelled=[each.states[2] for each in steps],
+        tasks=[each.tasks for each in steps],
+        deadlines=[each.deadlines_missed for each in steps],
+        wait_p50_s=[each.wait.percentile(0.5) for each in steps],
+        wait_p95_s=[each.wait.percentile(0.95) for each in steps],
+        run_p50_s=[each.run.percentile(0.5) for each in steps],
+        run_p95_s=[each.run.percentile(0.95) for each in steps],
+        wait=total.wait.distribution(),
+        run=total.run.distribution(),
+        cluster=ClusterSeries(**cluster) if shows_cluster and rollups_from is not None else None,
+        users=_shares(total.users),
+        namespaces=_shares({name: [each.jobs, each.tasks, each.states[1]] for name, each in found.namespaces.items()}),
+        failures=_shares(total.reasons),
+        nodes=_shares({name: [0, count, count] for name, count in total.nodes.items()}) if shows_cluster else [],
+        deadlines_missed=total.deadlines_missed,
+        partial=found.is_partial,
+        rollups_from=iso(rollups_from),
     )
 
 
-async def _read(store: Store, query: FinishedQuery, sees: Callable[[str | None], bool]) -> _Ended:
-    ended, before = _Ended(), None
-    for _ in range(JOBS_MAX // PAGE):
-        jobs = await store.finished_jobs(replace(query, before_id=before, limit=PAGE))
-        for job in jobs:
-            if sees(job.namespace):
-                ended.add(decode_summary(job.summary).view, job.ended_at)
-        if len(jobs) < PAGE:
-            return ended
-        before = jobs[-1].id
-        await asyncio.sleep(0)
-    ended.is_partial = True
-    return ended
-
-
-def _percentiles(
-    values: np.ndarray[tuple[int], np.dtype[np.float64]], step: np.ndarray[tuple[int], np.dtype[np.int64]], steps: int
-) -> tuple[list[float | None], list[float | None]]:
-    middle: list[float | None] = [None] * steps
-    high: list[float | None] = [None] * steps
-    for number in np.unique(step).tolist():
-        of_step = values[(step == number) & ~np.isnan(values)]
-        if len(of_step):
-            middle[number], high[number] = (round(float(each), 3) for each in np.percentile(of_step, (50, 95)))
-    return middle, high
-
-
-def _distribution(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Distribution:
-    known = values[~np.isnan(values)]
-    buckets = np.bincount(np.searchsorted(BOUNDS_S, known, side="right"), minlength=len(BOUNDS_S) + 1)
-    p50, p95 = (round(float(each), 3) for each in np.percentile(known, (50, 95))) if len(known) else (None, None)
-    largest = round(float(known.max()), 3) if len(known) else None
-    return Distribution(p50=p50, p95=p95, max=largest, bounds=list(BOUNDS_S), buckets=buckets.tolist())
-
-
 def _shares(counts: dict[str, list[int]]) -> list[Share]:
-    rows = sorted(counts.items(), key=lambda row: (-row[1][0], row[0]))[:SHARES_MAX]
+    rows = sorted(counts.items(), key=lambda row: (-row[1][0], -row[1][1], row[0]))[:SHARES_MAX]
     return [Share(key=key, jobs=jobs, tasks=tasks, failed=failed) for key, (jobs, tasks, failed) in rows]
-
-
-def _seconds(at: str | None) -> float:
-    return datetime.fromisoformat(at).timestamp() if at else float("nan")

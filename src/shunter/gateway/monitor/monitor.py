@@ -3,21 +3,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from shunter.engine.engine import Engine
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
-from shunter.gateway.monitor.analytics import analyse
+from shunter.gateway.monitor.analytics import AnalyticsReader, Window
+from shunter.gateway.monitor.decision_details import DecisionDetails
 from shunter.gateway.monitor.decisions import Decisions
+from shunter.gateway.monitor.flight_overview import flight_timeline
 from shunter.gateway.monitor.job_counts import count_jobs
 from shunter.gateway.monitor.job_manifest import Manifests
 from shunter.gateway.monitor.node_map import node_map, node_tasks
+from shunter.gateway.monitor.recording import Recording
 from shunter.gateway.monitor.search import search
 from shunter.gateway.monitor.task_map import TaskMaps
 from shunter.gateway.monitor.timeline import Timelines
 from shunter.gateway.scope import Scope
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.manifests import JobReader
-from shunter.model.rest.monitor.analytics_views import Analytics, DecisionPage
+from shunter.model.rest.monitor.analytics_views import Analytics
+from shunter.model.rest.monitor.decision_views import DecisionDetail, DecisionPage, DecisionReplay, FlightTimeline
 from shunter.model.rest.monitor.views import (
     JobCounts,
     JobManifest,
@@ -34,6 +40,16 @@ from shunter.ports.store import Store
 WINDOW_S = 86_400.0  # of analytics, unless a request says otherwise
 
 
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What reads recordings and rollups, the same for all callers."""
+
+    recording: Recording
+    decisions: Decisions
+    details: DecisionDetails
+    analytics: AnalyticsReader
+
+
 class Monitor:
     def __init__(
         self,
@@ -43,11 +59,11 @@ class Monitor:
         runs: Runs,
         reader: TaskReader,
         manifests: JobReader,
-        decisions: Decisions,
+        records: Records,
         scope: Scope,
     ) -> None:
         self._manifests = Manifests(caller, engine, runs, manifests)
-        self._engine, self._store, self._decisions, self._sees = engine, store, decisions, scope.sees
+        self._engine, self._store, self._records, self._sees = engine, store, records, scope.sees
         self._task_maps, self._timelines = TaskMaps(engine, runs, reader), Timelines(engine, runs, reader)
 
     async def counts(self, namespace: str | None, group_by: str) -> JobCounts:
@@ -72,10 +88,19 @@ class Monitor:
         start_s = stop_s - WINDOW_S if start_s is None else start_s
         if start_s >= stop_s:
             raise Invalid([Problem("query.start", "must be before stop")])
-        return await analyse(self._engine, self._store, (start_s, stop_s), steps, namespace, self._sees)
+        return await self._records.analytics.find(Window(start_s, stop_s, steps, namespace), self._sees)
 
     async def decisions(self, limit: int, after: str | None, has_all: bool) -> DecisionPage:
-        return await self._decisions.page(limit, after, has_all)
+        return await self._records.decisions.page(limit, after, has_all)
+
+    async def flight_timeline(self, limit: int, has_all: bool) -> FlightTimeline:
+        return await flight_timeline(self._records.recording, limit, has_all=has_all)
+
+    async def decision(self, id: str) -> DecisionDetail:
+        return await self._records.details.find(id)
+
+    async def replay_decision(self, id: str, policy: str) -> DecisionReplay:
+        return await self._records.details.replay(id, policy)
 
     async def node_map(self, group_by: str) -> NodeMap:
         return await node_map(self._engine, group_by)

@@ -52,7 +52,7 @@ _READS = (
     "subscribe", "listFlight", "listSecrets",
     "scrapeMetrics",
     "countJobs", "search", "getManifest", "getTaskMap", "getTimeline", "getNodeMap", "listNodeTasks",
-    "getAnalytics", "listDecisions",
+    "getAnalytics", "listDecisions", "getDecision", "getFlightTimeline",
 )
 _SUBMITS = (
     "planJobs", "submitJob", "submitJobs", "updateJob", "stopJob", "stopTask", "holdJob", "releaseJob", "retryJob",
@@ -67,7 +67,7 @@ _SCHEDULES = (
     "exportFlight",
 )
 _OPERATES = (
-    "patchCluster", "usePolicy", "patchQueue", "deleteQueue", "purgeQueue",
+    "patchCluster", "usePolicy", "replayDecision", "patchQueue", "deleteQueue", "purgeQueue",
     "patchNode", "drainNode", "undrainNode", "cordonNode", "uncordonNode", "releaseNode", "forgetNode",
     "createTestbed", "replaceTestbed", "patchTestbed", "deleteTestbed",
     "stepDown", "debugManager",

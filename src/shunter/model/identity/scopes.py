@@ -28,7 +28,8 @@ CLUSTER_WIDE = frozenset((
     "listPolicies", "usePolicy", "listFlight", "exportFlight",
     "patchQueue", "deleteQueue", "purgeQueue",
     "patchNode", "drainNode", "undrainNode", "cordonNode", "uncordonNode", "releaseNode", "forgetNode",
-    "listDecisions", "applySuggestion", "scrapeMetrics", "rotateSecretsKey", "debugManager",
+    "listDecisions", "getDecision", "getFlightTimeline", "replayDecision",
+    "applySuggestion", "scrapeMetrics", "rotateSecretsKey", "debugManager",
     "listNodeTasks", "getNodeMap",
     "listTenants", "createTenant", "patchTenant", "deleteTenant", "exportAudit", "reportRefused",
     # not scoped yet

@@ -1,18 +1,12 @@
-"""What happened over time: ended jobs in steps, and recorded decisions."""
+"""What happened over time: ended jobs in steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from shunter.gateway.explain.plan import run_inline
-from shunter.gateway.monitor import analytics
-from shunter.gateway.monitor.decisions import Decisions
+from shunter.gateway.monitor import analytics, ended_jobs
 from shunter.gateway.tokens import ADMIN
 from shunter.model.errors import Forbidden, Invalid
-from shunter.model.protocol.flight_records import Began, FlightSegment, Step, encode_record
-from shunter.model.protocol.scheduler_messages import DecisionRow, PlacementRow, Preemption, Situation, ViewDelta
 from shunter.ports.principals import Principal
 from tests.unit.gateway.harness import GatewayHarness, run_scenario
 
@@ -45,7 +39,7 @@ def test_ended_jobs_are_counted_in_their_steps() -> None:
 
 def test_a_long_history_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analytics, "JOBS_MAX", 2)
-    monkeypatch.setattr(analytics, "PAGE", 1)
+    monkeypatch.setattr(ended_jobs, "PAGE", 1)
 
     async def scenario(harness: GatewayHarness) -> None:
         node = await harness.join(cpu=1)
@@ -53,47 +47,5 @@ def test_a_long_history_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) ->
             await harness.run_to_end(node, name)
         found = await harness.gateway.monitor.analytics(None, None, None, 1)
         assert (found.jobs, found.partial) == (2, True)
-
-    run_scenario(scenario)
-
-
-class Archive:
-    """Two segments of three decisions each: the second one changed nothing."""
-
-    def list_segments(self) -> list[FlightSegment]:
-        return []
-
-    def export(self) -> Iterator[bytes]:
-        yield b""
-
-    def segment_names(self) -> list[str]:
-        return ["00000001", "00000002"]
-
-    def read_segment(self, name: str) -> Iterator[bytes]:
-        yield encode_record(Began("rounds", "e-pvm", 1.0, ()))
-        for number in range(3):
-            placements = [] if number == 1 else [PlacementRow(7, [1], [5])]
-            row = DecisionRow(3, number, placements, [Preemption(8, 1, 2, 7)] if number == 2 else [], left=4)
-            situation = Situation(1_700_000_000.0 + number, 10, ViewDelta(number, version=number))
-            yield encode_record(Step(situation, row, name))
-
-
-def test_recorded_decisions_come_newest_first_over_all_pages() -> None:
-    async def scenario(harness: GatewayHarness) -> None:
-        await harness.join(cpu=1, name="n1")
-        decisions = Decisions(harness.engine, Archive(), run_inline)
-        found, after = [], None
-        while True:
-            page = await decisions.page(3, after, has_all=False)
-            found += page.items
-            after = page.next
-            if after is None:
-                break
-        assert [each.id for each in found] == ["00000002.3", "00000002.1", "00000001.3", "00000001.1"]
-        newest = found[0]
-        assert (newest.policy, newest.placed, newest.preempted, newest.left) == ("e-pvm", 5, 2, 4)
-        assert [(item.node, item.count, item.preempted) for item in newest.items] == [("n1", 5, False), ("n1", 2, True)]
-        assert len((await decisions.page(10, None, has_all=True)).items) == 6
-        assert (await Decisions(harness.engine, None, run_inline).page(10, None, False)).items == []
 
     run_scenario(scenario)

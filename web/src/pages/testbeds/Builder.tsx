@@ -1,32 +1,42 @@
-/** Builds a Scheduling: jobs go to slots by drag and drop, by click, or by keyboard, or into a queue. */
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { type DragEvent, type KeyboardEvent, useRef, useState } from "react";
-import { applyManifests, planManifests } from "../../api/actions";
+/** Builds a Scheduling, or extends one: jobs go to slots or into a queue by drag and drop, by click, or by keyboard. */
+import { useQueryClient } from "@tanstack/react-query";
+import { type MouseEvent, useEffect, useRef, useState } from "react";
+import { applyManifests } from "../../api/actions";
 import type { ObjectView } from "../../api/client";
-import { describeError } from "../../api/problems";
 import { Panel } from "../../components/Panel";
 import { Glyph } from "../../components/StateMark";
 import { say, sayError } from "../../components/Toasts";
 import {
-  assign,
   type Draft,
+  draftOf,
   EMPTY_DRAFT,
   enqueue,
+  freeName,
   isEmpty,
   type JobName,
   keyOf,
   type Mode,
+  moved,
   schedulingOf,
+  shortName,
+  without,
 } from "../../model/slotBoard";
-import { nameOf, type Slot } from "../../model/testbeds";
-import { QueueBoard } from "./QueueBoard";
-import { SlotContent, SlotGrid } from "./SlotGrid";
+import { lookOf } from "../../model/states";
+import { nameOf, ofKind, type Slot, stateOf } from "../../model/testbeds";
+import { protectInput } from "../../shell/version";
+import { dragJob } from "./dragging";
+import { OrderedList } from "./OrderedList";
+import { Preview } from "./Preview";
+import { SlotBoard } from "./SlotBoard";
 import styles from "./Testbeds.module.css";
 
 interface BuilderProps {
   testbed: JobName;
   slots: Slot[];
-  jobs: ObjectView[];
+  items: ObjectView[];
+  /** The Scheduling that is extended. */
+  base: ObjectView | undefined;
+  onDone: () => void;
 }
 
 const MODES: [Mode, string][] = [
@@ -34,37 +44,77 @@ const MODES: [Mode, string][] = [
   ["relaxed", "slots, relaxed order"],
   ["queue", "queue"],
 ];
-const DRAGGED = "text/plain";
 
-export function Builder({ testbed, slots, jobs }: BuilderProps) {
-  const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT);
-  const [name, setName] = useState("by-hand");
+export function Builder({ testbed, slots, items, base, onDone }: BuilderProps) {
+  const [first] = useState<Draft>(() => (base ? draftOf(base.spec, nameOf(base).namespace) : EMPTY_DRAFT));
+  const [draft, setDraft] = useState(first);
+  const [name, setName] = useState<string | null>(null);
   const [picked, setPicked] = useState<string | null>(null);
+  const shelf = useRef<HTMLDivElement>(null);
   const queries = useQueryClient();
-  const manifest = schedulingOf(draft, name, testbed);
-  const create = async () => {
+  const taken = ofKind(items, "Scheduling").map((each) => nameOf(each).name);
+  const key = base ? nameOf(base) : { name: name ?? freeName(taken), namespace: testbed.namespace };
+  const manifest = schedulingOf(draft, key, testbed);
+  const isChanged = draft !== first;
+  useEffect(() => (isChanged ? protectInput() : undefined), [isChanged]);
+  const submit = async () => {
     try {
       await applyManifests([manifest]);
-      say(`Created the Scheduling ${name}.`);
+      say(base ? `Extended the Scheduling ${key.name}.` : `Created the Scheduling ${key.name}.`);
       setDraft({ ...EMPTY_DRAFT, mode: draft.mode });
+      setName(null);
+      setPicked(null);
+      onDone();
       await queries.invalidateQueries({ queryKey: ["objects"] });
     } catch (error) {
       sayError(error);
     }
   };
-  const pick = (job: string) => {
+  const putBack = () => {
+    const pressed = shelf.current?.querySelector<HTMLButtonElement>('[aria-pressed="true"]');
+    setPicked(null);
+    pressed?.focus();
+  };
+  /** After a key, the first slot gets the focus: arrows go on from there. */
+  const pick = (job: string, event: MouseEvent) => {
     if (draft.mode === "queue") setDraft(enqueue(draft, job));
-    else setPicked(picked === job ? null : job);
+    else {
+      setPicked(picked === job ? null : job);
+      const isByKey = event.detail === 0;
+      if (isByKey && picked !== job) document.querySelector<HTMLButtonElement>("[data-slot]")?.focus();
+    }
   };
   return (
-    <Panel title="New Scheduling">
+    <Panel
+      title={base ? `Extend ${key.name}` : "New Scheduling"}
+      actions={
+        base && (
+          <button type="button" onClick={onDone}>
+            Cancel
+          </button>
+        )
+      }
+    >
       <div className={styles.controls}>
         <label>
-          Name <input type="text" value={name} onChange={(event) => setName(event.target.value)} />
+          Name{" "}
+          <input
+            type="text"
+            value={key.name}
+            disabled={base !== undefined}
+            onChange={(event) => setName(event.target.value)}
+          />
         </label>
         <label>
           By{" "}
-          <select value={draft.mode} onChange={(event) => setDraft({ ...draft, mode: event.target.value as Mode })}>
+          <select
+            aria-label="By slots or queue"
+            value={draft.mode}
+            onChange={(event) => {
+              setDraft({ ...draft, mode: event.target.value as Mode });
+              setPicked(null);
+            }}
+          >
             {MODES.map(([mode, label]) => (
               <option key={mode} value={mode}>
                 {label}
@@ -72,127 +122,82 @@ export function Builder({ testbed, slots, jobs }: BuilderProps) {
             ))}
           </select>
         </label>
-        <span className="muted" aria-live="polite">
-          {hintOf(draft.mode, picked)}
-        </span>
       </div>
-      <div className={styles.jobs} role="toolbar" aria-label="BatchJobs">
-        {jobs.length === 0 && <span className="muted">There is no BatchJob to schedule yet.</span>}
-        {jobs.map((job) => {
-          const key = keyOf(nameOf(job));
-          return (
-            <button
-              key={key}
-              type="button"
-              draggable={draft.mode !== "queue"}
-              aria-pressed={picked === key}
-              onClick={() => pick(key)}
-              onDragStart={(event) => event.dataTransfer.setData(DRAGGED, key)}
-            >
-              {nameOf(job).name}
-            </button>
-          );
-        })}
+      <div className={styles.jobs} ref={shelf} role="toolbar" aria-label="BatchJobs">
+        {ofKind(items, "BatchJob").map((job) => (
+          <button
+            key={keyOf(nameOf(job))}
+            type="button"
+            draggable
+            aria-pressed={picked === keyOf(nameOf(job))}
+            title={`${keyOf(nameOf(job))}: ${stateOf(job)}`}
+            onClick={(event) => pick(keyOf(nameOf(job)), event)}
+            onDragStart={(event) => dragJob(event, keyOf(nameOf(job)))}
+          >
+            <Glyph look={lookOf(stateOf(job))} />
+            {nameOf(job).name}
+          </button>
+        ))}
       </div>
+      <p className={styles.hint} aria-live="polite">
+        {hintOf(draft.mode, picked, ofKind(items, "BatchJob").length)}
+      </p>
       {draft.mode === "queue" ? (
-        <QueueBoard draft={draft} onChange={setDraft} />
-      ) : (
-        <SlotBoard
-          slots={slots}
-          draft={draft}
-          picked={picked}
-          onAssign={(slot, job) => setDraft(assign(draft, slot, job))}
-          onPutBack={() => setPicked(null)}
+        <OrderedList
+          label="Queue"
+          empty="The queue is empty: choose jobs above, or drag them here."
+          entries={draft.queue.map((job) => ({ name: job }))}
+          onMove={(from, to) => setDraft({ ...draft, queue: moved(draft.queue, from, to) })}
+          onRemove={(position) => setDraft({ ...draft, queue: without(draft.queue, position) })}
+          onRepeat={(position) => setDraft(enqueue(draft, draft.queue[position] ?? "", position + 1))}
+          onInsert={(job, position) => setDraft(enqueue(draft, job, position))}
         />
+      ) : (
+        <>
+          <SlotBoard slots={slots} draft={draft} picked={picked} onChange={setDraft} onPutBack={putBack} />
+          {draft.mode === "strict" && draft.placed.length > 1 && (
+            <>
+              <h3 className={styles.orderTitle}>Order of the starts</h3>
+              <OrderedList
+                label="Order of the starts"
+                empty=""
+                entries={draft.placed.map(({ job, slots: ids }) => ({
+                  name: job,
+                  note: <span className="muted">in {ids.join(", ")}</span>,
+                }))}
+                onMove={(from, to) => setDraft({ ...draft, placed: moved(draft.placed, from, to) })}
+                onRemove={(position) => setDraft({ ...draft, placed: without(draft.placed, position) })}
+              />
+            </>
+          )}
+        </>
       )}
       <div className={styles.foot}>
         <button
           type="button"
           data-kind="primary"
-          disabled={isEmpty(draft) || name === ""}
-          onClick={() => void create()}
+          disabled={isEmpty(draft) || key.name === "" || (base !== undefined && !isChanged)}
+          onClick={() => void submit()}
         >
-          Create
+          {base ? "Extend" : "Create"}
         </button>
-        <Preview draft={draft} manifest={manifest} />
+        {isChanged && (
+          <button type="button" onClick={() => setDraft(first)}>
+            Start again
+          </button>
+        )}
+        <Preview isEmpty={isEmpty(draft)} manifest={manifest} />
       </div>
     </Panel>
   );
 }
 
-function hintOf(mode: Mode, picked: string | null): string {
-  if (mode === "queue") return "Choose a job for each executor; a job may be there several times.";
-  if (picked) return `${picked} is picked up: Space or Enter puts it into a slot, arrows move, Esc puts it back.`;
-  return "Drag a job into slots, or pick it up with Space.";
-}
-
-interface SlotBoardProps {
-  slots: Slot[];
-  draft: Draft;
-  picked: string | null;
-  onAssign: (slot: number, job: string | null) => void;
-  onPutBack: () => void;
-}
-
-function SlotBoard({ slots, draft, picked, onAssign, onPutBack }: SlotBoardProps) {
-  const board = useRef<HTMLDivElement>(null);
-  const onKey = (event: KeyboardEvent) => {
-    const boxes = [...(board.current?.querySelectorAll<HTMLButtonElement>("[data-slot]") ?? [])];
-    const at = boxes.indexOf(document.activeElement as HTMLButtonElement);
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (event.key === "Escape") onPutBack();
-    else if (step === undefined) return;
-    else boxes[at + step]?.focus();
-    event.preventDefault();
-  };
-  const drop = (slot: Slot) => (event: DragEvent) => {
-    event.preventDefault();
-    const job = event.dataTransfer.getData(DRAGGED);
-    if (job) onAssign(slot.position, job);
-  };
-  return (
-    <div ref={board} role="group" aria-label="Slots" onKeyDown={onKey}>
-      <SlotGrid slots={slots}>
-        {(slot) => {
-          const job = draft.slots.get(slot.position);
-          return (
-            <button
-              key={slot.position}
-              type="button"
-              className={styles.slot}
-              data-slot
-              data-state={slot.state}
-              data-target={job ? true : undefined}
-              onClick={() => onAssign(slot.position, job === picked || !picked ? null : picked)}
-              onDragOver={(event) => event.preventDefault()}
-              onDrop={drop(slot)}
-            >
-              <SlotContent slot={slot} />
-              {job && <span className={styles.holder}>new: {job.split("/")[1]}</span>}
-            </button>
-          );
-        }}
-      </SlotGrid>
-    </div>
-  );
-}
-
-/** What the planner says about the draft; nothing is created by it. */
-function Preview({ draft, manifest }: { draft: Draft; manifest: Record<string, unknown> }) {
-  const plan = useQuery({
-    queryKey: ["plan", manifest],
-    queryFn: () => planManifests([manifest]),
-    enabled: !isEmpty(draft),
-    retry: false,
-  });
-  if (isEmpty(draft)) return null;
-  if (plan.isError) {
-    return (
-      <span role="alert">
-        <Glyph look="failed" /> {describeError(plan.error)}
-      </span>
-    );
+function hintOf(mode: Mode, picked: string | null, jobs: number): string {
+  if (jobs === 0) return "There is no BatchJob yet: add one above.";
+  if (mode === "queue")
+    return "One entry for each executor. Space picks an entry up, arrows move it, Delete removes it.";
+  if (picked) {
+    return `${shortName(picked)} is picked up: arrows move, Enter puts it into a slot, Delete takes it out, Esc ends.`;
   }
-  const [object] = plan.data?.objects ?? [];
-  return <span aria-live="polite">{object ? `Preview: ${object.sentence}` : plan.data?.sentence}</span>;
+  return "Drag jobs into slots, or pick one up with a click or Space.";
 }

@@ -1,4 +1,4 @@
-"""What happened over time, as REST answers show it: ended jobs in steps, and recorded decisions."""
+"""What happened over time, as REST answers show it: ended jobs in steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class Distribution(msgspec.Struct, kw_only=True):
 
 
 class Share(msgspec.Struct, kw_only=True):
-    """Of a user, a namespace, or a reason of failures. The largest first."""
+    """Of a user, a namespace, a reason of failures, or a node with failures. The largest first. A node has no jobs, and
+    its tasks are failed attempts of failed jobs."""
 
     key: str
     jobs: int
@@ -25,9 +26,21 @@ class Share(msgspec.Struct, kw_only=True):
     failed: int  # jobs
 
 
+class ClusterSeries(msgspec.Struct, kw_only=True):
+    """Means of each step, from samples; null without any. The first four are shares of the capacity of nodes that took
+    work: `stranded` is what was free of the cpus while tasks waited."""
+
+    cpu: list[float | None]  # reserved
+    memory: list[float | None]
+    busy: list[float | None]  # measured
+    stranded: list[float | None]
+    running: list[float | None]  # tasks
+    waiting: list[float | None]
+
+
 class Analytics(msgspec.Struct, kw_only=True):
     """Jobs that ended in a window of time. Series have a value for each step. `partial`: there were more jobs than one
-    answer looks at, so that only the newest are counted."""
+    answer looks at, so that only the newest are counted. Percentiles are right within an eighth."""
 
     start: str
     stop: str
@@ -46,37 +59,9 @@ class Analytics(msgspec.Struct, kw_only=True):
     users: list[Share]
     namespaces: list[Share]
     failures: list[Share]  # by reason
+    nodes: list[Share] = []  # failures by node
+    deadlines: list[int] = []  # missed ones
     deadlines_missed: int
+    cluster: ClusterSeries | None = None
     partial: bool
-
-
-class DecisionItem(msgspec.Struct, kw_only=True):
-    """Tasks of one class that went to a node; or that had to end there, for `winner`."""
-
-    node: str
-    count: int
-    class_id: int
-    who: str | None = None  # NAMESPACE/USER of the class, if it still exists
-    preempted: bool = False
-
-
-class DecisionView(msgspec.Struct, kw_only=True):
-    id: str
-    at: str
-    source: str  # rounds, or the session of a scheduler
-    policy: str
-    version: int  # of the state that it is based on
-    placed: int
-    preempted: int
-    schedulings: int
-    left: int  # tasks that stayed queued
-    reasons: list[str] = []
-    items: list[DecisionItem] = []
-    truncated: bool = False  # there are more items
-    error: str | None = None
-
-
-class DecisionPage(msgspec.Struct):
-    items: list[DecisionView]
-    next: str | None
-    total: int
+    rollups_from: str | None = None  # since when the leader has added up what happens

@@ -1,0 +1,114 @@
+"""Adds up what happens, for each minute and each hour: the leader takes samples of the cluster, and reads the jobs that
+ended from history. `app.leader_duties` calls it every few seconds; `analytics` reads the rows.
+
+A minute is closed some time after its end, because a worker may report late. Minutes in which nothing happened and
+no manager ran have no row."""
+
+from __future__ import annotations
+
+from shunter.engine.engine import Engine
+from shunter.gateway.explain.plan import RunInThread
+from shunter.gateway.jobs.task_reader import TaskReader
+from shunter.gateway.monitor.ended_jobs import FAILED_JOBS_MAX, ended_jobs, failures_by_node
+from shunter.gateway.monitor.tallies import (
+    ClusterTally,
+    JobTally,
+    Rollup,
+    add_failures,
+    decode_rollups,
+    encode_rollup,
+)
+from shunter.model.lifecycles import TaskState
+from shunter.model.resources import CPU, MEMORY
+from shunter.ports.metrics import HOUR_S, MINUTE_S, RollupLog
+from shunter.ports.store import FinishedQuery, Store
+
+LATE_S = 30  # a minute is closed so long after its end
+JOBS_MAX = 100_000  # that one call adds up
+CATCH_UP_S = 24 * HOUR_S  # how far back it looks at most, after a pause
+
+
+class RollupRecorder:
+    """A new leader goes on where the log ends. `ends_at`: everything before it is in rows."""
+
+    def __init__(self, engine: Engine, store: Store, log: RollupLog, run_in_thread: RunInThread) -> None:
+        self._engine, self._store, self._log, self._run_in_thread = engine, store, log, run_in_thread
+        self._reader = TaskReader(engine, store)
+        self._samples: dict[int, ClusterTally] = {}  # by the start of their minute
+        self._hour: Rollup | None = None  # that is not complete yet
+        self._closed_until: int | None = None
+
+    async def tick(self) -> None:
+        now = self._engine.now_ms() / 1000
+        self._samples.setdefault(_floor(now, MINUTE_S), ClusterTally()).merge(sample_cluster(self._engine))
+        closed = _floor(now - LATE_S, MINUTE_S)
+        if self._closed_until is None:
+            self._closed_until = await self._resume(now)
+        if closed > self._closed_until:
+            await self._close(self._closed_until, closed)
+            self._closed_until = closed
+
+    async def _resume(self, now: float) -> int:
+        """From the end of the last row on; the rows of this hour so far are added up again."""
+        oldest = _floor(now - CATCH_UP_S, MINUTE_S)
+        rows = decode_rollups(await self._run_in_thread(self._log.read, MINUTE_S))
+        hours = decode_rollups(await self._run_in_thread(self._log.read, HOUR_S))
+        first = hours[-1].start + HOUR_S if hours else 0
+        for row in rows:
+            if row.start >= first:
+                await self._add_to_hour(row)
+        return max(oldest, rows[-1].start + MINUTE_S) if rows else oldest
+
+    async def _close(self, start: int, stop: int) -> None:
+        minutes: dict[int, Rollup] = {}
+        failed = 0
+        query = FinishedQuery(ended_after=float(start), ended_before=float(stop))
+        async for run, ended_s in ended_jobs(self._store, query, JOBS_MAX):
+            minute = minutes.setdefault(_floor(ended_s, MINUTE_S), Rollup(_floor(ended_s, MINUTE_S)))
+            tally = minute.jobs.setdefault(run.namespace, JobTally())
+            tally.add(run.view, ended_s)
+            if run.view.state == "failed" and failed < FAILED_JOBS_MAX:
+                failed += 1
+                add_failures(tally.nodes, await failures_by_node(self._reader, run))
+        for at in [each for each in self._samples if each < stop]:
+            minutes.setdefault(at, Rollup(at)).cluster = self._samples.pop(at)
+        for at in sorted(minutes):
+            await self._run_in_thread(self._log.append, MINUTE_S, encode_rollup(minutes[at]))
+            await self._add_to_hour(minutes[at])
+
+    async def _add_to_hour(self, row: Rollup) -> None:
+        start = _floor(row.start, HOUR_S)
+        if self._hour is not None and self._hour.start != start:
+            await self._run_in_thread(self._log.append, HOUR_S, encode_rollup(self._hour))
+            self._hour = None
+        if self._hour is None:
+            self._hour = Rollup(start)
+        self._hour.merge(row)
+
+
+def sample_cluster(engine: Engine) -> ClusterTally:
+    state = engine.state
+    nodes, counts = state.nodes.view, state.task_counts
+    rows = nodes.eligible[: nodes.count]
+    capacity, reserved = nodes.capacity[: nodes.count][rows], nodes.reserved[: nodes.count][rows]
+    busy = nodes.busy[: nodes.count][rows]
+
+    def share(resource: str) -> float:
+        column = nodes.resources.index(resource)
+        whole = float(capacity[:, column].sum())
+        return float(reserved[:, column].sum()) / whole if whole else 0.0
+
+    cpu, waiting = share(CPU), counts[TaskState.QUEUED]
+    return ClusterTally(
+        samples=1,
+        cpu=cpu,
+        memory=share(MEMORY),
+        busy=float(busy.mean()) if len(busy) else 0.0,
+        stranded=max(0.0, 1.0 - cpu) if waiting and len(rows) and rows.any() else 0.0,
+        running=float(counts[TaskState.RUNNING] + counts[TaskState.ASSIGNED]),
+        waiting=float(waiting),
+    )
+
+
+def _floor(at: float, step_s: int) -> int:
+    return int(at) // step_s * step_s
