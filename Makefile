@@ -7,8 +7,10 @@ BIN := .venv/bin
 TESTS := tests
 # In CI, a test fails if it is skipped because something that can be installed is missing.
 PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
+# Starts a cluster, runs a command inside, and stops it.
+KUBE := scripts/kube_cluster.sh $${SHUNTER_KUBE_FOLDER:-/tmp/shunter-kube} run
 
-.PHONY: help setup web test-web smoke-web screenshots setup-browser setup-bench setup-docker setup-etcd setup-redis setup-cluster setup-faketime setup-frameworks test-frameworks smoke-frameworks test-managers smoke-managers setup-observability test-observability smoke-observability test-compose setup-compose up down cluster cluster-down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz lab-reproduce bench bench-small docs client proto lock clean
+.PHONY: help setup web test-web smoke-web screenshots setup-browser setup-bench setup-docker setup-etcd setup-redis setup-cluster setup-faketime setup-frameworks test-frameworks smoke-frameworks test-managers smoke-managers setup-observability test-observability smoke-observability test-compose setup-compose kube smoke-kube setup-kube up down cluster cluster-down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz lab-reproduce bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +53,12 @@ test-managers: setup setup-etcd setup-redis setup-cluster ## test several manage
 
 smoke-managers: setup setup-etcd setup-redis setup-cluster ## run the most important of these tests, as CI does
 	$(PYTEST) -m smoke tests/managers
+
+kube: setup setup-kube ## test the operator on a real Kubernetes, in a network namespace of its own
+	@if missing=$$(sh scripts/setup_kube.sh check); then $(KUBE) $(PYTEST) tests/kube; else echo "kube: skipped: $$missing"; fi
+
+smoke-kube: setup ## run the most important of these tests, where Kubernetes is built, as CI does
+	@if missing=$$(sh scripts/setup_kube.sh check); then $(KUBE) $(PYTEST) -m smoke tests/kube; else echo "smoke-kube: skipped: $$missing"; fi
 
 test-web: setup web setup-browser ## test the web UI in a real browser, and its pure code
 	cd web && npm test
@@ -128,6 +136,9 @@ fuzz: setup ## send random input to every operation and parser, for about half a
 
 lab-reproduce: setup ## run policies on public traces in SHUNTER_TRACES, and compare with published results
 	$(BIN)/python scripts/lab_reproduce.py
+
+setup-kube: ## build Kubernetes and its images, once, in the user's cache, if permitted
+	@sh scripts/setup_kube.sh
 
 setup-browser: ## install the browser that tests of the web UI need, if permitted
 	@sh scripts/setup_web.sh browser

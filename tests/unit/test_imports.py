@@ -141,6 +141,7 @@ RULES: dict[str, tuple[str, str]] = {
     ),
     "worker.runtimes.docker": ("log model worker .runtimes", "aiodocker? aiohttp? msgspec"),
     "worker": ("log model ports .health .keeper .process .runtimes", "msgspec"),
+    "kube": ("log model testbeds", "aiohttp msgspec yaml?"),
     "simulation.fleet": ("log model ports", ""),
     "simulation.runtime": ("engine model planning ports watcher simulation .fleet .workload", "msgspec"),
     "simulation.workload": (
@@ -173,6 +174,7 @@ RULES: dict[str, tuple[str, str]] = {
     "app.diagnosis": ("*", "msgspec"),
     "app.listeners": ("*", ""),
     "app.tls": ("*", ""),
+    "app.kubernetes": ("*", "yaml?"),
     "app": ("*", "msgspec uvicorn uvloop"),
 }
 FILES_MAX = 20  # in a package: beyond that it is divided into sub-packages whose names say what belongs there

@@ -121,6 +121,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("store", "processes.store:store", "Check or copy the store of a cluster."),
         Entry("doctor", "processes.doctor:doctor", "Check this machine and its cluster, and say what to fix."),
         Entry("debug", "processes.doctor:debug", "Collect what helps to find a fault."),
+        Entry("operator", "processes.operator:operator", "Run Testbeds and BatchJobs on Kubernetes."),
         Entry("install", "processes.install:install_frameworks", "Install Spark or Flink for BatchJobs."),
         Entry("version", "processes.processes:version", "Print the version."),
     ),

@@ -29,6 +29,9 @@ NOTHING_TO_FORMAT = {
     "manager": "it starts a process",
     "worker": "it starts a process",
     "install": "it installs software on this machine",
+    "operator manifests": "what it prints is YAML",
+    "operator install": "one line for each thing that it applies",
+    "operator run": "it starts a process",
     "backup": "it writes a file",
     "restore": "it makes a home",
     "store copy": "it writes a store",
@@ -56,6 +59,7 @@ FAMILIES = {
     "secret",
     "ca",
     "debug",
+    "operator",
 }  # they only have commands below them
 
 

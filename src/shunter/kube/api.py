@@ -1,0 +1,249 @@
+"""A client of the Kubernetes API on aiohttp: documents in and out, with the errors of `model.errors`.
+
+It knows nothing of what is in the documents. Every update carries the version that it is based on, so a change by
+somebody else in between is a Conflict and never lost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+import msgspec
+
+from shunter.kube.connection import Connection
+from shunter.model.errors import (
+    Busy,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    NotFound,
+    Problem,
+    Rejected,
+    ShunterError,
+    TooLarge,
+    Unauthorized,
+    Unavailable,
+)
+from shunter.model.objects.object_meta import Document
+
+PAGE_ITEMS = 500
+ANSWER_BYTES_MAX = 64 * 2**20  # of one page
+LINE_BYTES_MAX = 4 * 2**20  # of one event: etcd stores at most 1.5 MiB of an object
+CONNECT_MAX_S = 5.0
+REQUEST_MAX_S = 30.0
+WATCH_S = 290  # then the server ends a watch, and a new one continues
+FIELD_MANAGER = "shunter-operator"
+_APPLY = "application/apply-patch+yaml"
+_JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    group: str  # empty: the core group
+    version: str
+    plural: str
+    is_namespaced: bool = True
+
+    def path(self, namespace: str | None = None, name: str | None = None, subresource: str = "") -> str:
+        base = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        scope = f"/namespaces/{quote(namespace, safe='')}" if self.is_namespaced and namespace is not None else ""
+        end = f"/{quote(name, safe='')}" if name is not None else ""
+        return f"{base}{scope}/{self.plural}{end}{f'/{subresource}' if subresource else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    type: str  # ADDED | MODIFIED | DELETED | BOOKMARK
+    document: Document
+
+
+class KubeApi:
+    """`writes` counts requests that change something."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._session: aiohttp.ClientSession | None = None
+        self._events = msgspec.json.Decoder()
+        self.requests = self.writes = 0
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    # ---- reading ----
+
+    async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Document:
+        return await self._ask("GET", resource.path(namespace, name))
+
+    async def list(self, resource: Resource) -> tuple[list[Document], str]:
+        """All items, page by page, and the version of the list, from which a watch goes on."""
+        items: list[Document] = []
+        parameters = {"limit": str(PAGE_ITEMS)}
+        while True:
+            page = await self._ask("GET", resource.path(), query=parameters)
+            items += page.get("items") or ()
+            metadata = page["metadata"]
+            if not metadata.get("continue"):
+                return items, metadata["resourceVersion"]
+            parameters["continue"] = metadata["continue"]
+
+    async def watch(self, resource: Resource, version: str) -> AsyncIterator[WatchEvent]:
+        """All changes after that version, until the server ends the watch. Raises Gone if it has forgotten them."""
+        parameters = {
+            "watch": "true",
+            "resourceVersion": version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(WATCH_S),
+        }
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_MAX_S, sock_read=WATCH_S + REQUEST_MAX_S)
+        self.requests += 1
+        try:
+            async with self._opened().get(
+                self._url(resource.path()), params=parameters, headers=self._headers(), timeout=timeout
+            ) as response:
+                if response.status != 200:
+                    raise error_of(response.status, self._decode(await _read(response)))
+                async for line in _lines(response):
+                    event = self._decode(line)
+                    if event["type"] == "ERROR":
+                        raise error_of(event["object"].get("code", 500), event["object"])
+                    yield WatchEvent(event["type"], event["object"])
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from None
+
+    # ---- writing ----
+
+    async def create(self, resource: Resource, document: Document, subresource: str = "") -> Document:
+        metadata = document["metadata"]
+        name = metadata["name"] if subresource else None
+        return await self._write("POST", resource.path(metadata.get("namespace"), name, subresource), document)
+
+    async def replace(self, resource: Resource, document: Document, subresource: str = "") -> Document:
+        """Raises Conflict if the document is not based on the current version."""
+        metadata = document["metadata"]
+        path = resource.path(metadata.get("namespace"), metadata["name"], subresource)
+        return await self._write("PUT", path, document)
+
+    async def apply(self, resource: Resource, document: Document) -> Document:
+        """Server-side apply: creates the object, or changes the fields of it that we own."""
+        metadata = document["metadata"]
+        path = resource.path(metadata.get("namespace"), metadata["name"])
+        query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return await self._write("PATCH", path, document, _APPLY, query)
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None = None,
+        *,
+        uid: str | None = None,
+    ) -> Document:
+        """Only the object with this uid, where one is given."""
+        options: Document = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+        options |= {} if uid is None else {"preconditions": {"uid": uid}}
+        return await self._write("DELETE", resource.path(namespace, name), options)
+
+    async def _write(
+        self, method: str, path: str, document: Document, type: str = _JSON, query: Mapping[str, str] | None = None
+    ) -> Document:
+        self.writes += 1
+        return await self._ask(method, path, document, type, query)
+
+    # ---- requests ----
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        document: Document | None = None,
+        type: str = _JSON,
+        query: Mapping[str, str] | None = None,
+    ) -> Document:
+        self.requests += 1
+        body = None if document is None else msgspec.json.encode(document)
+        timeout = aiohttp.ClientTimeout(total=REQUEST_MAX_S, sock_connect=CONNECT_MAX_S)
+        headers = self._headers() | ({} if body is None else {"content-type": type})
+        try:
+            async with self._opened().request(
+                method, self._url(path), params=query, data=body, headers=headers, timeout=timeout
+            ) as response:
+                answer = self._decode(await _read(response))
+                if response.status >= 300:
+                    raise error_of(response.status, answer)
+                found: Document = answer
+                return found
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from None
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(limit=0, ssl=self._connection.tls)
+            self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+        return self._session
+
+    def _url(self, path: str) -> str:
+        return self._connection.url + path
+
+    def _headers(self) -> dict[str, str]:
+        token = self._connection.read_token()
+        return {"accept": _JSON, **({"authorization": f"Bearer {token}"} if token else {})}
+
+    def _decode(self, body: bytes) -> Any:
+        try:
+            return self._events.decode(body)
+        except msgspec.DecodeError:
+            return {"message": body[:200].decode(errors="replace")}
+
+    def _unreachable(self, error: Exception) -> Unavailable:
+        return Unavailable(
+            f"the Kubernetes API at {self._connection.url} did not answer: {error or type(error).__name__}"
+        )
+
+
+_ERRORS: dict[int, type[Rejected]] = {401: Unauthorized, 403: Forbidden, 404: NotFound, 409: Conflict, 410: Gone}
+
+
+def error_of(status: int, answer: Any) -> ShunterError:
+    """The error of an answer, which is a Status of Kubernetes."""
+    document = answer if isinstance(answer, dict) else {}
+    message = document.get("message") or f"the Kubernetes API answered {status}"
+    if status in (400, 422):
+        causes = (document.get("details") or {}).get("causes") or ()
+        problems = [Problem(cause.get("field", ""), cause.get("message", "")) for cause in causes]
+        return Invalid(problems or [Problem("document", message)])
+    if status == 413:
+        return TooLarge(message)
+    if status == 429:
+        return Busy(message, float((document.get("details") or {}).get("retryAfterSeconds") or 1))
+    known = _ERRORS.get(status)
+    return known(message) if known is not None else Unavailable(message)
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > ANSWER_BYTES_MAX:
+            raise Unavailable(f"the Kubernetes API answered with more than {ANSWER_BYTES_MAX} bytes")
+    return bytes(body)
+
+
+async def _lines(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The lines of a watch, each one event. They may be longer than the buffer of aiohttp."""
+    rest = bytearray()
+    async for chunk in response.content.iter_any():
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            line, start = bytes(rest) + chunk[start:end], end + 1
+            rest.clear()
+            if line:
+                yield line
+        rest += chunk[start:]
+        if len(rest) > LINE_BYTES_MAX:
+            raise Unavailable(f"the Kubernetes API sent an event of more than {LINE_BYTES_MAX} bytes")

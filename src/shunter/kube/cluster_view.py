@@ -1,0 +1,153 @@
+"""The operator's picture of a cluster: mirrors of all that it reads, indexes over the pods, and which objects must be
+reconciled after each change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from shunter.kube.api import KubeApi
+from shunter.kube.custom_objects import CustomObject, read_custom_object
+from shunter.kube.mirror import Mirror
+from shunter.kube.node import Node, read_node
+from shunter.kube.pod import Pod, read_pod
+from shunter.kube.resources import NODES, OBJECTS, PODS
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
+
+Key = tuple[str, ObjectName]  # kind, name
+
+
+class ClusterView:
+    def __init__(self, api: KubeApi) -> None:
+        self.dirty: set[Key] = set()
+        self.changed = asyncio.Event()
+        self.pods_by_node: dict[str, dict[ObjectName, Pod]] = defaultdict(dict)
+        self.pods_by_testbed: dict[ObjectName, dict[ObjectName, Pod]] = defaultdict(dict)
+        self.pods_by_job: dict[ObjectName, dict[int, Pod]] = defaultdict(dict)
+        self.pods = Mirror(api, PODS, read_pod, self._on_pod)
+        self.nodes = Mirror(api, NODES, read_node, self._on_node)
+        self.objects: dict[str, Mirror[CustomObject]] = {
+            TESTBED: Mirror(api, OBJECTS[TESTBED], read_custom_object, self._on_testbed),
+            BATCH_JOB: Mirror(api, OBJECTS[BATCH_JOB], read_custom_object, self._on_batch_job),
+            SCHEDULING: Mirror(api, OBJECTS[SCHEDULING], read_custom_object, self._on_scheduling),
+        }
+        self._mirrors: tuple[Mirror[Any], ...] = (self.pods, self.nodes, *self.objects.values())
+
+    async def run(self) -> None:
+        """Keep it up to date until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for mirror in self._mirrors:
+                group.create_task(mirror.run())
+
+    async def wait_synced(self) -> None:
+        for mirror in self._mirrors:
+            await mirror.is_synced.wait()
+
+    def find(self, kind: str, name: ObjectName) -> CustomObject | None:
+        return self.objects[kind].items.get(name)
+
+    def mark(self, kind: str, name: ObjectName) -> None:
+        self.dirty.add((kind, name))
+        self.changed.set()
+
+    def mark_all(self, *kinds: str) -> None:
+        for kind in kinds or self.objects:
+            for name in self.objects[kind].items:
+                self.mark(kind, name)
+
+    # ---- changes ----
+
+    def _on_testbed(self, before: CustomObject | None, after: CustomObject | None) -> None:
+        found = after or before
+        assert found is not None
+        self.mark(TESTBED, found.name)
+        self.mark_all(BATCH_JOB, SCHEDULING)
+
+    def _on_batch_job(self, before: CustomObject | None, after: CustomObject | None) -> None:
+        found = after or before
+        assert found is not None
+        self.mark(BATCH_JOB, found.name)
+        self.mark_all(SCHEDULING)
+
+    def _on_scheduling(self, before: CustomObject | None, after: CustomObject | None) -> None:
+        found = after or before
+        assert found is not None
+        self.mark(SCHEDULING, found.name)
+        self.mark_all(BATCH_JOB)
+        if after is None:  # what it had claimed is free for others
+            self.mark_all(TESTBED, SCHEDULING)
+
+    def _on_node(self, before: Node | None, after: Node | None) -> None:
+        if before is not None and after is not None and _same_for_slots(before, after):
+            return
+        labels = {label for node in (before, after) if node is not None for label in node.labels}
+        self._mark_testbeds_labelled(labels)
+
+    def _on_pod(self, before: Pod | None, after: Pod | None) -> None:
+        if before is not None:
+            self._forget(before)
+        if after is not None:
+            self._remember(after)
+        for pod in (before, after):
+            if pod is None:
+                continue
+            if pod.assignment is not None:
+                self.mark(TESTBED, pod.assignment.testbed)
+                self._mark_jobs_at(pod)
+            if pod.node and _room(before) != _room(after):
+                node = self.nodes.items.get(ObjectName("", pod.node))
+                self._mark_testbeds_labelled(node.labels if node is not None else ())
+
+    def _mark_jobs_at(self, pod: Pod) -> None:
+        """Its own, and those that wait for its place."""
+        assert pod.assignment is not None
+        for other in (pod, *self.pods_by_testbed[pod.assignment.testbed].values()):
+            job = other.assignment.batch_job if other.assignment is not None else None
+            if job is not None and (other is pod or not other.node):
+                self.mark(BATCH_JOB, job)
+
+    def _mark_testbeds_labelled(self, labels: Iterable[str]) -> None:
+        labels = set(labels)
+        for name, found in self.objects[TESTBED].items.items():
+            if found.object is not None and found.object.spec.node_label in labels:
+                self.mark(TESTBED, name)
+
+    def _remember(self, pod: Pod) -> None:
+        if pod.node:
+            self.pods_by_node[pod.node][pod.name] = pod
+        assignment = pod.assignment
+        if assignment is not None:
+            self.pods_by_testbed[assignment.testbed][pod.name] = pod
+            if assignment.batch_job is not None:
+                self.pods_by_job[assignment.batch_job][assignment.executor] = pod
+
+    def _forget(self, pod: Pod) -> None:
+        if pod.node:
+            _drop(self.pods_by_node, pod.node, pod.name)
+        assignment = pod.assignment
+        if assignment is not None:
+            _drop(self.pods_by_testbed, assignment.testbed, pod.name)
+            if assignment.batch_job is not None:
+                _drop(self.pods_by_job, assignment.batch_job, assignment.executor)
+
+
+def _drop(index: dict, key: object, item: object) -> None:  # type: ignore[type-arg]
+    index[key].pop(item, None)
+    if not index[key]:
+        del index[key]
+
+
+def _same_for_slots(before: Node, after: Node) -> bool:
+    return (before.labels, before.allocatable, before.not_ready_reason) == (
+        after.labels,
+        after.allocatable,
+        after.not_ready_reason,
+    )
+
+
+def _room(pod: Pod | None) -> tuple[str, bool]:
+    """Where it takes room, and whether it does."""
+    return ("", True) if pod is None else (pod.node, pod.has_ended)

@@ -1,0 +1,218 @@
+"""Carries out what the pure reconcile functions of `testbeds/` decide, on a Kubernetes cluster: pods are created, bound
+and deleted first, claims follow, and the status comes last. Whatever is interrupted is found again by the next look.
+
+Nothing here needs a finalizer: ghost pods and executors go with the Testbed or BatchJob that owns them, and claims of a
+Scheduling that is gone are void."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from msgspec.structs import replace
+
+from shunter.kube.cluster_view import ClusterView
+from shunter.kube.custom_objects import CustomObject
+from shunter.kube.node import labelled_nodes
+from shunter.kube.observe import observe_application, run_number, slot_uses, with_submitted_jobs
+from shunter.kube.pod import Pod
+from shunter.kube.pod_templates import executor_pods, ghost_pod
+from shunter.kube.quantities import add_amounts
+from shunter.kube.writer import Writer
+from shunter.log import Log
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, Claim
+from shunter.model.objects.object_lifecycles import BATCH_JOB as LIFECYCLE
+from shunter.model.objects.object_lifecycles import BatchJobEvent
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.testbeds import SlotPlace, SlotState, Testbed, TestbedStatus
+from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
+from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
+from shunter.testbeds.testbed_reconcile import reconcile_testbed
+from shunter.testbeds.view import BatchJobOutcome, BatchJobView, SchedulingOutcome, SchedulingView, SlotUse
+
+log = Log(__name__)
+
+NOT_RUN = "is not run on Kubernetes by this version: use commandSpec, or a cluster of Shunter's own workers"
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    executor: str
+    ghost: str
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Reconcilers:
+    def __init__(self, view: ClusterView, writer: Writer, images: Images) -> None:
+        self._view, self._writer, self._images = view, writer, images
+
+    async def reconcile(self, kind: str, name: ObjectName) -> None:
+        """Raises ShunterError; the object is reconciled again then."""
+        found = self._view.find(kind, name)
+        if found is None:
+            return
+        if found.object is None:
+            await self._writer.set_problems(kind, found)
+        elif kind == TESTBED:
+            await self._reconcile_testbed(found)
+        elif kind == BATCH_JOB:
+            await self._reconcile_batch_job(found)
+        else:
+            await self._reconcile_scheduling(found)
+
+    # ---- testbeds ----
+
+    async def _reconcile_testbed(self, found: CustomObject) -> None:
+        testbed: Testbed = found.object
+        pods = self._view.pods_by_testbed.get(found.name, {})
+        nodes = labelled_nodes(testbed, self._view.nodes.items.values(), self._nodes_pods())
+        uses = slot_uses(pods.values())
+        status = reconcile_testbed(testbed, nodes, uses, now_ms())
+        claims = tuple(claim for claim in status.claims if self._view.find(SCHEDULING, claim) is not None)
+        if claims != status.claims:
+            status = replace(status, claims=claims)
+        await self._reconcile_ghosts(found, status, [pod for pod in pods.values() if pod.is_ghost], uses)
+        await self._writer.set_status(TESTBED, found.name, status)
+
+    async def _reconcile_ghosts(
+        self, found: CustomObject, status: TestbedStatus, ghosts: list[Pod], uses: dict[SlotPlace, SlotUse]
+    ) -> None:
+        """One ghost pod for each slot that nobody uses. A node that takes no pods keeps those that it has."""
+        slots = {slot.place: slot for slot in status.slots if slot.place not in uses}
+        there: set[SlotPlace] = set()
+        wrong: list[Pod] = []
+        for ghost in ghosts:
+            assert ghost.assignment is not None
+            slot = slots.get(ghost.assignment.place)
+            if slot is None or ghost.requests != slot.size or ghost.has_ended:
+                wrong.append(ghost)
+            there.add(ghost.assignment.place)
+        missing = [slot for place, slot in slots.items() if place not in there and slot.state is not SlotState.ERROR]
+        await self._writer.delete_pods(wrong)
+        await self._writer.create_pods(ghost_pod(found, slot, self._images.ghost) for slot in missing)
+
+    def _nodes_pods(self) -> dict[str, list[Pod]]:
+        return {node: list(pods.values()) for node, pods in self._view.pods_by_node.items()}
+
+    # ---- batch jobs ----
+
+    async def _reconcile_batch_job(self, found: CustomObject) -> None:
+        job: BatchJob = found.object
+        pods = dict(self._view.pods_by_job.get(found.name, {}))
+        claim, scheduling = job.claim, self._claimant(job)
+        testbed = None
+        if claim is not None and claim.request is not None:
+            testbed = self._object(TESTBED, claim.request.testbed)
+        outcome = reconcile_batch_job(BatchJobView(job, scheduling, testbed, observe_application(job, pods), now_ms()))
+        await self._carry_out(found, outcome, pods)
+        if job.status.state is BatchJobState.PENDING_DELETION or not self._is_held(job):
+            await self._writer.delete_pods(pods.values())
+        else:
+            await self._bind(pods.values())
+        if claim is not None and scheduling is None and job.status.state in (BatchJobState.READY, BatchJobState.FAILED):
+            await self._writer.set_claim(found.name, None)
+
+    async def _carry_out(self, found: CustomObject, outcome: BatchJobOutcome, pods: dict[int, Pod]) -> None:
+        job, statuses = found.object, outcome.statuses
+        if outcome.start is not None:
+            if job.spec.engine != "command":
+                submitted = next(each for each in statuses if each.state is BatchJobState.SUBMITTED)
+                failed = LIFECYCLE.move(BatchJobState.SUBMITTED, BatchJobEvent.FAILED)
+                problem = f"spec.{job.spec.engine}Spec {NOT_RUN}"
+                statuses = (submitted, replace(submitted, state=failed, problems=[problem]))
+            else:
+                hosts = [self._address(place.node) for place in outcome.start.places]
+                await self._writer.create_pods(executor_pods(found, outcome.start, hosts, self._images.executor))
+        if outcome.stop:
+            await self._writer.delete_pods(pod for pod in pods.values() if not pod.has_ended)
+        for status in statuses:
+            if status.slot_ids and not status.application:
+                status = replace(status, application=run_number(job))
+            await self._writer.set_status(BATCH_JOB, found.name, status)
+        if outcome.drops_request and job.claim is not None:
+            await self._writer.set_claim(found.name, Claim(job.claim.scheduling))
+
+    async def _bind(self, pods: Iterable[Pod]) -> None:
+        ready = [pod for pod in pods if not pod.node and not pod.is_terminating and self._has_room(pod)]
+        await asyncio.gather(*(self._writer.bind(pod, pod.assignment.place.node) for pod in ready if pod.assignment))
+
+    def _has_room(self, pod: Pod) -> bool:
+        """Whether the slot's ghost pod and whoever was there before are gone, and nobody took the room meanwhile."""
+        assert pod.assignment is not None
+        place, others = pod.assignment.place, self._view.pods_by_testbed.get(pod.assignment.testbed, {})
+        for other in others.values():
+            if other.assignment and other.assignment.place == place and other.uid != pod.uid and not other.has_ended:
+                return False
+        node = self._view.nodes.items.get(ObjectName("", place.node))
+        if node is None:
+            return False
+        used = dict(pod.requests)
+        for other in self._view.pods_by_node.get(place.node, {}).values():
+            if not other.has_ended:
+                add_amounts(used, other.requests)
+        return all(amount <= node.allocatable.get(name, 0) for name, amount in used.items() if pod.requests.get(name))
+
+    def _claimant(self, job: BatchJob) -> Scheduling | None:
+        return None if job.claim is None else self._object(SCHEDULING, job.claim.scheduling)
+
+    def _is_held(self, job: BatchJob) -> bool:
+        return job.claim is not None and self._claimant(job) is not None
+
+    def _address(self, node: str) -> str:
+        found = self._view.nodes.items.get(ObjectName("", node))
+        return (found.address if found is not None else "") or node
+
+    # ---- schedulings ----
+
+    async def _reconcile_scheduling(self, found: CustomObject) -> None:
+        scheduling = with_submitted_jobs(found.object, partial(self._object, BATCH_JOB))
+        jobs = self._view.objects[BATCH_JOB].items
+        outcome = reconcile_scheduling(
+            SchedulingView(
+                scheduling,
+                partial(self._object, BATCH_JOB),
+                self._object(TESTBED, scheduling.spec.testbed),
+                now_ms(),
+                claimed_jobs=lambda: [
+                    each.object
+                    for each in jobs.values()
+                    if each.object is not None and each.object.claim and each.object.claim.scheduling == found.name
+                ],
+                find_scheduling=partial(self._object, SCHEDULING),
+            )
+        )
+        await self._claim(found.name, scheduling, outcome)
+        for status in outcome.statuses:
+            await self._writer.set_status(SCHEDULING, found.name, status)
+        if outcome.requeue_at_ms is not None:
+            delay_s = max(outcome.requeue_at_ms - now_ms(), 0) / 1000
+            asyncio.get_running_loop().call_later(delay_s, self._view.mark, SCHEDULING, found.name)
+
+    async def _claim(self, name: ObjectName, scheduling: Scheduling, outcome: SchedulingOutcome) -> None:
+        """The testbed first, then the jobs in order: of two that race for the same, one fails at its first write. What
+        a conflict leaves half claimed is released by the next look."""
+        if outcome.claims_testbed or outcome.releases_testbed:
+            testbed = self._object(TESTBED, scheduling.spec.testbed)
+            if testbed is not None:
+                claims = tuple(each for each in testbed.status.claims if each != name)
+                claims = (*claims, name) if outcome.claims_testbed else claims
+                await self._writer.set_status(TESTBED, testbed.meta.object_name, replace(testbed.status, claims=claims))
+        for job in sorted(outcome.claims):
+            await self._writer.set_claim(job, Claim(name))
+        for job, request in outcome.requests.items():
+            await self._writer.set_claim(job, Claim(name, request))
+        for job in outcome.releases:
+            await self._writer.set_claim(job, None)
+
+    def _object(self, kind: str, name: ObjectName) -> Any:
+        found = self._view.find(kind, name)
+        return None if found is None else found.object

@@ -1,0 +1,23 @@
+"""The resources of Kubernetes that the operator reads or writes, and the labels and annotations of its pods."""
+
+from __future__ import annotations
+
+from shunter.kube.api import Resource
+from shunter.model.objects.objects import GROUP, PLURALS, VERSION
+
+PODS = Resource("", "v1", "pods")
+NODES = Resource("", "v1", "nodes", is_namespaced=False)
+LEASES = Resource("coordination.k8s.io", "v1", "leases")
+OBJECTS = {kind: Resource(GROUP, VERSION, plural) for plural, kind in PLURALS.items()}
+
+ROLE = "shunter.dev/role"  # a label
+GHOST, EXECUTOR = "ghost", "executor"
+# As labels these have a name, for people who select pods; as annotations `namespace/name`, which the operator reads.
+TESTBED = "shunter.dev/testbed"
+BATCH_JOB = "shunter.dev/batchjob"
+SCHEDULING = "shunter.dev/scheduling"
+# Annotations.
+PLACE = "shunter.dev/place"  # node/position
+EXECUTOR_INDEX = "shunter.dev/executor"
+SLOT_IDS = "shunter.dev/slot-ids"
+REPLICATION = "shunter.dev/replication"
