@@ -88,7 +88,7 @@ class Engine(EngineCommands):
         self._leadership = Leadership(store, self.replica, clock)
         self._store, self._workers, self._clock, self._random = store, workers, clock, random
         self.schedulers = SchedulerService(self, clock, random)
-        self.secrets = SecretAccess(secret_keys, self.replica)
+        self.secrets = SecretAccess(secret_keys, lambda: self.state)
         self._timers = Timers()
         self._inbox = Inbox()
         self._wake = asyncio.Event()

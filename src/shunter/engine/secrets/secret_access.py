@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from shunter.engine.replica import Replica
+from collections.abc import Callable
+
 from shunter.engine.round import Round
+from shunter.engine.state.state import State
 from shunter.log import Log
 from shunter.model.secrets import associated_data
 from shunter.ports.security.secret_keys import NoSecretKey, NoSecretKeys, SecretKeys
@@ -14,25 +16,25 @@ log = Log(__name__)
 class SecretAccess:
     """Which keys this manager has may change at any time: they are in a file."""
 
-    def __init__(self, keys: SecretKeys | None, replica: Replica) -> None:
+    def __init__(self, keys: SecretKeys | None, current_state: Callable[[], State]) -> None:
         self.keys = keys or NoSecretKeys()
-        self._replica = replica
+        self._current_state = current_state
 
     @property
     def lacks_keys(self) -> bool:
-        return bool(self._replica.state.secrets.missing_keys)
+        return bool(self._current_state().secrets.missing_keys)
 
     def prepare(self, round: Round) -> None:
         """Let a round seal and open secrets."""
         round.outbox.open_secret = self._open
         round.seal = None if isinstance(self.keys, NoSecretKeys) else self.keys.seal
-        if self._replica.state.secrets.secrets:
+        if self._current_state().secrets.secrets:
             self._look_for_keys()
 
     def _open(self, namespace: str, name: str) -> bytes:
         """Of a secret that placement found to exist. Raises NoSecretKey only if the store was altered, or if the key
         has gone since this round began."""
-        registry = self._replica.state.secrets
+        registry = self._current_state().secrets
         secret = registry.secrets.get((namespace, name))
         if secret is None:
             raise NoSecretKey("it was deleted in the round that placed its task")
@@ -46,7 +48,7 @@ class SecretAccess:
             raise
 
     def _look_for_keys(self) -> None:
-        registry = self._replica.state.secrets
+        registry = self._current_state().secrets
         before = registry.missing_keys
         registry.know_keys(frozenset(self.keys.ids()))
         if registry.missing_keys != before and registry.missing_keys:
