@@ -20,6 +20,7 @@ from shunter.sdk.retry import PATIENCE_S
 
 ASK_FOR_KEY = "the key was revoked, rotated or has expired, or its user is disabled; ask an administrator for another"
 COPY_TOKEN = "copy `token` from the manager's SHUNTER_HOME"
+GENERAL_REFUSAL = "the token is missing or wrong"
 NOTICE_AFTER_S = 0.5  # shorter waits are not worth a line,
 NOTICE_AFTER_TOTAL_S = 1.0  # unless there are many, as between several managers
 
@@ -68,12 +69,14 @@ def _address(find: Callable[[], Endpoint]) -> str | None:
         return None
 
 
-def describe_refused_token() -> str:
-    """What is wrong if the cluster answers that the token is missing or wrong."""
+def describe_refused_token(error: ShunterError) -> str:
+    """What is wrong if the cluster answers that the token is missing or wrong. Of an issuer's token, it says why."""
     endpoint = finder(None, None)()
     if not endpoint.token:
         fix = "set SHUNTER_TOKEN to the text of `token` in the manager's SHUNTER_HOME"
         return f"the cluster at {endpoint.url} needs a token, and none is given; {fix}"
+    if not error.detail.startswith(GENERAL_REFUSAL):
+        return f"the cluster at {endpoint.url} refused the token from {_token_source()}: {error.detail}"
     fix = ASK_FOR_KEY if parse_key(endpoint.token) is not None else COPY_TOKEN
     return f"the cluster at {endpoint.url} refused the token from {_token_source()}; {fix}"
 
