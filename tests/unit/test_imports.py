@@ -157,7 +157,8 @@ RULES: dict[str, tuple[str, str]] = {
     "lab": ("adapters.memory engine model planning simulation .readers", "msgspec numpy"),
     "sdk.transport": ("sdk", ""),
     "sdk.calls": ("model sdk .transport", "msgspec"),
-    "sdk": ("model .calls .transport", "msgspec"),
+    "sdk.login": ("model sdk", ""),
+    "sdk": ("model .calls .login .transport", "msgspec"),
     "sdk.schedulers": ("log model planning? proto wire sdk .calls .transport", "grpc"),
     "schedulers": ("model sdk", ""),  # nothing that others lack
     "scheduler": ("model? planning? sdk.schedulers?", ""),

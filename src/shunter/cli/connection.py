@@ -16,11 +16,11 @@ from shunter.sdk.client import Client, connect
 from shunter.sdk.contexts import LOCAL, load_contexts
 from shunter.sdk.endpoint import Endpoint, finder, home_folder, local_endpoint
 from shunter.sdk.errors import NotReachable
+from shunter.sdk.responses import GENERAL_REFUSAL
 from shunter.sdk.retry import PATIENCE_S
 
 ASK_FOR_KEY = "the key was revoked, rotated or has expired, or its user is disabled; ask an administrator for another"
 COPY_TOKEN = "copy `token` from the manager's SHUNTER_HOME"
-GENERAL_REFUSAL = "the token is missing or wrong"
 NOTICE_AFTER_S = 0.5  # shorter waits are not worth a line,
 NOTICE_AFTER_TOTAL_S = 1.0  # unless there are many, as between several managers
 
@@ -61,6 +61,11 @@ def check_home_is_meant() -> None:
     raise Invalid([Problem(source, fault, None, fix)])
 
 
+def cluster_name() -> str:
+    """Under which sign-ins to the cluster are stored."""
+    return finder(None, None).cluster
+
+
 def _address(find: Callable[[], Endpoint]) -> str | None:
     """None if no cluster runs here."""
     try:
@@ -72,6 +77,8 @@ def _address(find: Callable[[], Endpoint]) -> str | None:
 def describe_refused_token(error: ShunterError) -> str:
     """What is wrong if the cluster answers that the token is missing or wrong. Of an issuer's token, it says why."""
     endpoint = finder(None, None)()
+    if endpoint.login is not None and not os.environ.get("SHUNTER_TOKEN"):
+        return f"the cluster at {endpoint.url} refused your sign-in: {error.detail}"
     if not endpoint.token:
         fix = "set SHUNTER_TOKEN to the text of `token` in the manager's SHUNTER_HOME"
         return f"the cluster at {endpoint.url} needs a token, and none is given; {fix}"

@@ -37,7 +37,7 @@ from shunter.api.http.routing import AnsweredBy, Route, RouteMatch, Router
 from shunter.api.limits.failed_attempts import FailedAttempts, source_of
 from shunter.api.routes.external import BASE as EXTERNAL
 from shunter.api.routes.external import EXTERNAL_ROUTES
-from shunter.api.routes.sessions import SIGN_INS
+from shunter.api.routes.sessions import SESSIONS, SIGN_INS
 from shunter.api.routes.table import ROUTES
 from shunter.log import Log
 from shunter.model.errors import Busy, Forbidden, NoApi, NotFound, ShunterError, Unauthorized, Unavailable
@@ -236,8 +236,10 @@ class App:
         if not scope["path"].startswith(PROTECTED):
             return ANONYMOUS
         has_token = find_header(scope, b"authorization") is not None
-        if (scope["method"], scope["path"]) in SIGN_INS and not has_token:
+        if scope["path"] in SIGN_INS and scope["method"] == "GET":
             return ANONYMOUS
+        if scope["path"] == SESSIONS and scope["method"] == "POST" and not has_token:
+            return ANONYMOUS  # the body has a one-time code
         exchange.credential = _bearer_token(scope) if has_token else self._find_session(exchange)
         caller = await self._authenticate(exchange) if exchange.credential else None
         if caller is None and not self._may_be_new_key(exchange.credential):

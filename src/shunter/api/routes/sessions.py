@@ -20,8 +20,7 @@ SESSIONS = f"{BASE}/sessions"
 OIDC = f"{SESSIONS}/oidc"
 CALLBACK = f"{OIDC}/callback"
 OPTIONS = f"{SESSIONS}/options"
-# Who signs in has no token yet: a one-time code is in the body, and what the issuer says in the query.
-SIGN_INS = frozenset((("POST", SESSIONS), ("GET", OPTIONS), ("GET", OIDC), ("GET", CALLBACK)))
+SIGN_INS = frozenset((OPTIONS, OIDC, CALLBACK))  # who asks for these has no credential yet
 QUERY_TEXT_SIZE_MAX = 4_096
 ERROR_SIZE_MAX = 400
 NO_CREDENTIAL = "send the header `Authorization: Bearer TOKEN`, or a one-time code of `shunter ui`"
