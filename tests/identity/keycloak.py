@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.cookiejar import CookieJar
+from http.cookiejar import Cookie, CookieJar
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -100,7 +100,10 @@ def _realm(redirect_uri: str, users: dict[str, list[str]]) -> dict[str, Any]:
                 "standardFlowEnabled": True,
                 "directAccessGrantsEnabled": False,
                 "redirectUris": [redirect_uri],
-                "attributes": {"oauth2.device.authorization.grant.enabled": "true", "pkce.code.challenge.method": "S256"},
+                "attributes": {
+                    "oauth2.device.authorization.grant.enabled": "true",
+                    "pkce.code.challenge.method": "S256",
+                },
                 "protocolMappers": [
                     mapper("groups", "oidc-group-membership-mapper", **groups),
                     mapper("audience", "oidc-audience-mapper", **audience),
@@ -127,7 +130,7 @@ class Browser:
     """Follows links and sends forms, with the cookies of one user."""
 
     def __init__(self) -> None:
-        self.cookies = CookieJar()
+        self.cookies = _Cookies()
         self._opener = build_opener(HTTPCookieProcessor(self.cookies), _Redirects)
         self.url, self.page = "", ""
 
@@ -149,6 +152,14 @@ class Browser:
 
     def sign_in(self, user: str) -> str:
         return self.send_form(username=user, password=f"password of {user}")
+
+
+class _Cookies(CookieJar):
+    """Browsers send secure cookies to addresses of their own machine also without TLS; Python does not."""
+
+    def set_cookie(self, cookie: Cookie) -> None:
+        cookie.secure = False
+        super().set_cookie(cookie)
 
 
 class _Redirects(HTTPRedirectHandler):

@@ -77,13 +77,11 @@ def _address(find: Callable[[], Endpoint]) -> str | None:
 def describe_refused_token(error: ShunterError) -> str:
     """What is wrong if the cluster answers that the token is missing or wrong. Of an issuer's token, it says why."""
     endpoint = finder(None, None)()
-    if endpoint.login is not None and not os.environ.get("SHUNTER_TOKEN"):
-        return f"the cluster at {endpoint.url} refused your sign-in: {error.detail}"
+    if not error.detail.startswith(GENERAL_REFUSAL):
+        return f"the cluster at {endpoint.url} refused your token: {error.detail}"
     if not endpoint.token:
         fix = "set SHUNTER_TOKEN to the text of `token` in the manager's SHUNTER_HOME"
         return f"the cluster at {endpoint.url} needs a token, and none is given; {fix}"
-    if not error.detail.startswith(GENERAL_REFUSAL):
-        return f"the cluster at {endpoint.url} refused the token from {_token_source()}: {error.detail}"
     fix = ASK_FOR_KEY if parse_key(endpoint.token) is not None else COPY_TOKEN
     return f"the cluster at {endpoint.url} refused the token from {_token_source()}; {fix}"
 

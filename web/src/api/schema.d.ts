@@ -1577,6 +1577,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how users sign in, besides with tokens */
+        get: operations["getSignInOptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Send a browser to the OpenID Connect issuer to sign in */
+        get: operations["beginOidcSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Open the session of a browser that comes back from the issuer */
+        get: operations["finishOidcSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/secrets": {
         parameters: {
             query?: never;
@@ -2880,6 +2931,8 @@ export interface components {
             testbeds: string[];
             /** @default null */
             queue: string | null;
+            /** @default null */
+            authority: string | null;
         };
         /** UserPage */
         UserPage: {
@@ -2975,6 +3028,24 @@ export interface components {
             expires_at: string;
             /** @default false */
             has_ui: boolean;
+        };
+        /**
+         * SignInOptionsView
+         * @description How users sign in, besides with tokens and keys.
+         */
+        SignInOptionsView: {
+            /** @default null */
+            oidc: components["schemas"]["OidcView"] | null;
+        };
+        /**
+         * OidcView
+         * @description What a client needs to sign a user in at the issuer.
+         */
+        OidcView: {
+            issuer: string;
+            client_id: string;
+            audiences: string[];
+            scopes: string[];
         };
         /** SecretPage */
         SecretPage: {
@@ -15973,6 +16044,80 @@ export interface operations {
             };
             /** @description Service Unavailable */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    getSignInOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInOptionsView"];
+                };
+            };
+        };
+    };
+    beginOidcSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description to the issuer, or to the web UI with an error */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    finishOidcSignIn: {
+        parameters: {
+            query?: {
+                /** @description what the manager redeems for tokens */
+                code?: string;
+                /** @description that the sign-in began with */
+                state?: string;
+                /** @description why the issuer refused */
+                error?: string;
+                /** @description the same for people */
+                error_description?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description to the web UI; Set-Cookie has the session */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };

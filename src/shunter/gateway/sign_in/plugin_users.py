@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from shunter.log import Log
@@ -76,7 +77,7 @@ class PluginUsers:
         if self._calls >= CALLS_MAX:
             raise Busy(f"{CALLS_MAX} credentials are being looked at by plugins; try again", 1.0)
         self._calls += 1
-        call = asyncio.ensure_future(self._run_in_thread(authenticator.authenticate, credential))
+        call = asyncio.ensure_future(self._run_in_thread(partial(_call, authenticator), credential))
         call.add_done_callback(self._end_call)
         try:
             found = await asyncio.wait_for(asyncio.shield(call), ANSWER_MAX_S)
@@ -96,6 +97,13 @@ class PluginUsers:
         self._calls -= 1
         if not call.cancelled():
             call.exception()  # it was reported, or came too late
+
+
+def _call(authenticator: Authenticator, credential: str) -> ExternalUser | None:
+    try:
+        return authenticator.authenticate(credential)
+    except SystemExit as error:  # it would end the manager
+        raise RuntimeError(f"SystemExit: {error}") from None
 
 
 def _checked(found: object, name: str) -> ExternalUser:
