@@ -21,6 +21,10 @@ class Principal:
     authority: str = ""  # who vouches for the user: `oidc`, or the name of a plugin; empty: the cluster itself
 
     @property
+    def has_admin_token(self) -> bool:
+        return not (self.key or self.authority)
+
+    @property
     def is_cluster_wide(self) -> bool:
         """Whether nothing restricts what it sees."""
         return not (self.tenant or self.testbeds or self.namespace or self.queue)

@@ -384,18 +384,13 @@ class _LazyStompServer:
         try:
             if has_token and not is_open:
                 credential = await self._check_token(source, _bearer_token(scope))
+            elif not is_open:
+                credential = self._find_session(scope)
         except (Unauthorized, Unavailable, Forbidden) as error:
             self._refusals.add((scope.get("client") or ("",))[0], error.status, SUBSCRIBE, is_write=False)
             await receive()
             await refuse(send, error.status, error.detail)
             return
-        if not has_token and not is_open:
-            try:
-                credential = self._find_session(scope)
-            except Forbidden as error:
-                await receive()
-                await refuse(send, error.status, error.detail)
-                return
         if self._server is None:
             self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER, SUBSCRIBE).objects))
         is_authenticated = is_open or bool(credential)

@@ -12,11 +12,18 @@ import msgspec
 import typer
 
 from shunter import __version__
+from shunter.cli.commands.processes.sign_in_options import (
+    AuthPlugin,
+    OidcAudience,
+    OidcClientId,
+    OidcIssuer,
+    OidcRoleMap,
+    sign_in_options,
+)
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, USAGE_ERROR, print_error, print_notice, print_warning
 from shunter.cli.options import check_address, check_addresses, check_amount, check_token, pairs, read_token_file
 from shunter.cli.text import print_text
 from shunter.model.errors import Invalid, Problem
-from shunter.model.identity.oidc import check_secure_url, parse_grant
 
 if TYPE_CHECKING:
     from shunter.app.serve import Readiness
@@ -47,24 +54,6 @@ ExternalGrpc = Annotated[
 ]
 ExternalOpen = Annotated[
     bool, typer.Option("--external-open", help="Require no token at --external-listen; loopback only.")
-]
-OidcIssuer = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="OpenID Connect issuer whose users may sign in. Its keys are found by discovery."),
-]
-OidcClientId = Annotated[
-    str | None, typer.Option(metavar="ID", help="Name under which the issuer knows this cluster as a client.")
-]
-OidcAudience = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="Audience that a token must have. May be repeated. Default: the client id."),
-]
-OidcRoleMap = Annotated[
-    list[str] | None,
-    typer.Option(metavar="GROUP=ROLE[@TENANT]", help="Role of the members of a group. May be repeated."),
-]
-AuthPlugin = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Installed plugin that checks credentials. May be repeated.")
 ]
 Policy = Annotated[
     str | None,
@@ -169,7 +158,7 @@ def up(
         "speed": speed,
         **_manager_options(listen, workers_listen, tls, insecure, policy, store, accept_loss, name),
         **_external_options(external_listen, external_open, external_grpc),
-        **_sign_in_options(oidc_issuer, oidc_client_id, oidc_audience, oidc_role_map, auth_plugin),
+        **sign_in_options(oidc_issuer, oidc_client_id, oidc_audience, oidc_role_map, auth_plugin),
     }
     raise typer.Exit(_start(options, detach))
 
@@ -221,7 +210,7 @@ def manager(
     """
     options = _manager_options(listen, workers_listen, tls, insecure, policy, store, accept_loss, name)
     options |= _external_options(external_listen, external_open, external_grpc)
-    options |= _sign_in_options(oidc_issuer, oidc_client_id, oidc_audience, oidc_role_map, auth_plugin)
+    options |= sign_in_options(oidc_issuer, oidc_client_id, oidc_audience, oidc_role_map, auth_plugin)
     members = {
         "coordination": _checked_coordination(coordination),
         "advertise": advertise,
@@ -329,22 +318,6 @@ def _external_options(listen: str | None, is_open: bool, grpc: str | None) -> di
         "external_listen": check_address(listen, "--external-listen"),
         "external_open": is_open,
         "external_grpc": check_address(grpc, "--external-grpc"),
-    }
-
-
-def _sign_in_options(
-    issuer: str | None,
-    client_id: str | None,
-    audiences: list[str] | None,
-    role_map: list[str] | None,
-    plugins: list[str] | None,
-) -> dict[str, Any]:
-    return {
-        "oidc_issuer": None if issuer is None else check_secure_url(issuer, "--oidc-issuer"),
-        "oidc_client_id": client_id,
-        "oidc_audiences": audiences or (),
-        "oidc_role_map": [each for each in role_map or () if parse_grant(each, "--oidc-role-map")],
-        "authenticators": plugins or (),
     }
 
 
