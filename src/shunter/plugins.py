@@ -1,5 +1,6 @@
-"""Loads plugins: what other packages offer through entry points. Used by the app (policies, filters, scores) and by
-workers (health checks, runtimes). Authors of plugins use `from shunter.plugins import Filter, Ledger, Rows`.
+"""Loads plugins: what other packages offer through entry points. Used by the app (policies, filters, scores,
+authenticators) and by workers (health checks, runtimes). Authors of plugins use
+`from shunter.plugins import Filter, Ledger, Rows`.
 
 A plugin that cannot be loaded is reported with its error, and the others still work. The names for plugins are loaded
 at first use, so that importing this module stays cheap."""
@@ -12,6 +13,9 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shunter.model.errors import Unauthorized as Unauthorized
+    from shunter.model.identity.oidc import ExternalUser as ExternalUser
+    from shunter.model.identity.roles import Role as Role
     from shunter.model.job.spec import HealthCheck as HealthCheck
     from shunter.model.job.spec import TaskSpec as TaskSpec
     from shunter.model.objects.object_meta import ObjectName as ObjectName
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from shunter.planning.view import Rules as Rules
     from shunter.planning.view import SchedulingDraft as SchedulingDraft
     from shunter.planning.view import TaskClass as TaskClass
+    from shunter.ports.security.authenticator import Authenticator as Authenticator
     from shunter.worker.health.port import Check as Check
     from shunter.worker.health.port import Target as Target
     from shunter.worker.health.port import Unhealthy as Unhealthy
@@ -66,8 +71,12 @@ FILTERS = "shunter.filters"  # a `Filter`
 SCORES = "shunter.scores"  # a `Score`
 HEALTH_CHECKS = "shunter.health_checks"  # a `Check`
 RUNTIMES = "shunter.runtimes"  # a `RuntimeFactory`
+AUTHENTICATORS = "shunter.authenticators"  # a class without arguments whose objects are an `Authenticator`
 
 _NAMES_BY_MODULE = {
+    "shunter.model.errors": ("Unauthorized",),
+    "shunter.model.identity.oidc": ("ExternalUser",),
+    "shunter.model.identity.roles": ("Role",),
     "shunter.model.job.spec": ("HealthCheck", "TaskSpec"),
     "shunter.model.objects.object_meta": ("ObjectName",),
     "shunter.model.objects.schedulings": ("SchedulingSpec", "SlotJob"),
@@ -92,6 +101,7 @@ _NAMES_BY_MODULE = {
         "SchedulingDraft",
         "TaskClass",
     ),
+    "shunter.ports.security.authenticator": ("Authenticator",),
     "shunter.worker.health.port": ("Check", "Target", "Unhealthy", "Unwell"),
     "shunter.worker.runtimes.port": (
         "Attempt",
@@ -110,7 +120,7 @@ _NAMES_BY_MODULE = {
     "shunter.worker.settings": ("WorkerSettings",),
 }
 _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
-_OWN = ("FILTERS", "HEALTH_CHECKS", "POLICIES", "Plugin", "RUNTIMES", "SCORES", "find_plugins")
+_OWN = ("AUTHENTICATORS", "FILTERS", "HEALTH_CHECKS", "POLICIES", "Plugin", "RUNTIMES", "SCORES", "find_plugins")
 __all__ = sorted([*_OWN, *_MODULE_BY_NAME])
 
 

@@ -114,6 +114,35 @@ def test_an_installed_package_brings_a_runtime_and_a_health_check_that_workers_u
         cluster.down()
 
 
+def test_an_installed_package_says_whom_a_credential_stands_for(installed: Path, tmp_path: Path) -> None:
+    """D-53: only if the settings name it; a refusal has its reason, and an error says no more than that."""
+    cluster, badges = Cluster(tmp_path / "home"), tmp_path / "badges"
+    badges.write_text("badge-1 anna submitter\nbadge-2 ben\n")
+    cluster.environment |= {"PYTHONPATH": str(installed), "BADGES_FILE": str(badges)}
+    assert "is not installed" in cluster.shunter("up", "--detach", "--auth-plugin", "nosuch", code=2).err
+    cluster.up("--auth-plugin", "badges")
+    try:
+        anna = with_token(cluster, "badge-1")
+        assert anna.json("whoami")["authority"] == "badges"
+        assert anna.shunter("run", "--", "echo", "hello").out == "hello\n"
+        assert "needs the role admin" in anna.shunter("user", "list", code=2).err
+        refused = with_token(cluster, "badge-2").shunter("whoami", code=2)
+        assert "this badge was returned (plugin badges)" in refused.err
+        assert "refused the token" in with_token(cluster, "badge-3").shunter("whoami", code=2).err
+        badges.unlink()
+        failed = with_token(cluster, "badge-4").shunter("whoami", code=3).err
+        assert "the plugin badges, which checks credentials, failed" in failed and "FileNotFound" not in failed
+        assert "FileNotFoundError" in cluster.log()
+    finally:
+        cluster.down()
+
+
+def with_token(cluster: Cluster, token: str) -> Cluster:
+    user = Cluster(cluster.home)
+    user.environment |= {"SHUNTER_TOKEN": token}
+    return user
+
+
 def node_of(cluster: Cluster, name: str, *options: str) -> str:
     """Where a job of one task is placed."""
     cluster.shunter("run", "--name", name, "--detach", *options, "--", "true", code=0)

@@ -21,7 +21,7 @@ STANDARD = sys.stdlib_module_names
 # The name of another package means all of it; that of the own package means the modules at its top.
 RULES: dict[str, tuple[str, str]] = {
     "log": ("", ""),
-    "plugins": ("model? planning? worker?", ""),
+    "plugins": ("model? planning? ports? worker?", ""),
     "plugin_aliases": ("", ""),
     "model": ("", "msgspec"),
     "model.timestamps": ("", ""),
@@ -106,6 +106,7 @@ RULES: dict[str, tuple[str, str]] = {
     "adapters.files": ("log model", ""),
     "adapters.crypto": ("log model ports", "cryptography?"),
     "adapters.http": ("model ports", "aiohttp msgspec yarl"),
+    "adapters.oidc": ("log model ports", "aiohttp? cryptography jwt"),
     "adapters.certificates": ("model", "cryptography"),
     "adapters.etcd": ("log model ports proto", "google grpc msgspec"),
     "adapters.grpc": ("log model ports proto wire", "google grpc msgspec"),
@@ -118,8 +119,9 @@ RULES: dict[str, tuple[str, str]] = {
     "gateway.streams": ("engine model ports .jobs .scope", ""),
     "gateway.explain": ("engine model planning ports .jobs .scope", "msgspec numpy"),
     "gateway.monitor": ("engine log model planning ports .explain .jobs .scope", "msgspec numpy"),
+    "gateway.sign_in": ("log model ports", ""),
     "gateway": (
-        "engine log model planning ports testbeds .audit .explain .jobs .monitor .objects .scope .streams",
+        "engine log model planning ports testbeds .audit .explain .jobs .monitor .objects .scope .sign_in .streams",
         "msgspec",
     ),
     "api.audit": ("model ports .http? .limits", ""),
@@ -156,7 +158,8 @@ RULES: dict[str, tuple[str, str]] = {
     "lab": ("adapters.memory engine model planning simulation .readers", "msgspec numpy"),
     "sdk.transport": ("sdk", ""),
     "sdk.calls": ("model sdk .transport", "msgspec"),
-    "sdk": ("model .calls .transport", "msgspec"),
+    "sdk.login": ("model sdk", ""),
+    "sdk": ("model .calls .login .transport", "msgspec"),
     "sdk.schedulers": ("log model planning? proto wire sdk .calls .transport", "grpc"),
     "schedulers": ("model sdk", ""),  # nothing that others lack
     "scheduler": ("model? planning? sdk.schedulers?", ""),
@@ -173,6 +176,7 @@ RULES: dict[str, tuple[str, str]] = {
     "app.storage": ("*", "msgspec"),
     "app.diagnosis": ("*", "msgspec"),
     "app.listeners": ("*", ""),
+    "app.sign_in": ("*", ""),
     "app.tls": ("*", ""),
     "app.kubernetes": ("*", "yaml?"),
     "app": ("*", "msgspec uvicorn uvloop"),
@@ -208,6 +212,7 @@ HEAVY = (
     "aiohttp",
     "websockets",
     "cryptography",
+    "jwt",
 )
 
 

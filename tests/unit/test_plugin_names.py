@@ -14,6 +14,9 @@ from shunter import plugins
 from shunter.planning.filter.node_ledger import Ledger
 
 NAMES = {
+    "shunter.model.errors": "Unauthorized",
+    "shunter.model.identity.oidc": "ExternalUser",
+    "shunter.model.identity.roles": "Role",
     "shunter.model.job.spec": "HealthCheck TaskSpec",
     "shunter.model.objects.object_meta": "ObjectName",
     "shunter.model.objects.schedulings": "SchedulingSpec SlotJob",
@@ -26,6 +29,7 @@ NAMES = {
         "BoolArray ClusterView Decision FloatArray IntArray NodeKind Nodes Placement Policy Preemption Queued Rules "
         "SchedulingDraft TaskClass"
     ),
+    "shunter.ports.security.authenticator": "Authenticator",
     "shunter.worker.health.port": "Check Target Unhealthy Unwell",
     "shunter.worker.runtimes.port": (
         "Attempt EXIT_NOT_FOUND EXIT_NOT_STARTED Launch NotStarted Outcome Running Runtime RuntimeFactory RuntimeGone "
@@ -34,7 +38,7 @@ NAMES = {
     "shunter.worker.runtimes.task_log": "ERR OUT TaskLog",
     "shunter.worker.settings": "WorkerSettings",
 }
-OWN = ["FILTERS", "HEALTH_CHECKS", "POLICIES", "Plugin", "RUNTIMES", "SCORES", "find_plugins"]
+OWN = ["AUTHENTICATORS", "FILTERS", "HEALTH_CHECKS", "POLICIES", "Plugin", "RUNTIMES", "SCORES", "find_plugins"]
 
 # What these had in 0.1.0. It may grow; nothing of it may go away or get another name.
 MEMBERS = {

@@ -6,7 +6,7 @@ import { createRoot } from "react-dom/client";
 import { body, client } from "./api/client";
 import { Live } from "./api/live";
 import { ApiError, describeError, isSignedOut } from "./api/problems";
-import { signInWithCode, takeCode } from "./api/session";
+import { signInWithCode, takeCode, takeSignInError } from "./api/session";
 import { makeRouter } from "./router";
 import { LiveContext } from "./shell/LiveContext";
 import { SignIn } from "./shell/SignIn";
@@ -24,7 +24,7 @@ void start();
 
 async function start(): Promise<void> {
   const code = takeCode();
-  let reason: string | null = null;
+  let reason = takeSignInError();
   if (code) {
     await signInWithCode(code).catch((error) => {
       reason = describeError(error);

@@ -21,6 +21,7 @@ from shunter.app.storage.scheduled_backups import BackupSettings
 from shunter.app.storage.stores import check_store
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import Invalid, Problem
+from shunter.model.identity.oidc import CLOCK_SKEW_MAX_S, GRANTS_MAX, check_secure_url
 from shunter.model.job.task_fields import PATH_PATTERN, PIDS_MAX, RESOURCES, USER_PATTERN
 from shunter.model.resources import AMOUNT_MAX, CPU, DISK, MEMORY
 from shunter.model.rest.admin_fields import HEARTBEAT, HEARTBEAT_SETTING_MIN_S
@@ -40,6 +41,11 @@ NODE_NAME_SIZE_MAX = 253
 KINDS_MAX = 32  # of devices
 DEVICE_SIZE_MAX = 128  # of an id
 TLS_HOSTS_MAX = 32
+CLIENT_ID_SIZE_MAX = 255
+AUDIENCES_MAX = 32
+GRANT_SIZE_MAX = 512
+PLUGIN_SIZE_MAX = 100
+PLUGINS_MAX = 8
 CLUSTER_NAME_SIZE_MAX = 253
 USER_SIZE_MAX = 65
 TASK_USER_PATTERN = f"^({USER_PATTERN[1:-1]})?$"  # or none
@@ -140,6 +146,10 @@ def _checked_text(check: Callable[[str, str], str]) -> Field:
     return Field(read, spelled.schema)
 
 
+def _texts(size_max: int, count_max: int, example: str) -> Field:
+    return value_list(text(size_max=size_max), count_max=count_max, fix=f"write it like {example}")
+
+
 def _policy() -> Field:
     def read(value: Any, path: str, problems: Problems) -> Any:
         from shunter.app.policies import find_policies  # brings NumPy, which a worker does not need
@@ -195,6 +205,26 @@ TABLES = {
                 "tls_hosts",
             ),
         },
+    ),
+    "oidc": ConfigTable(
+        "an OpenID Connect issuer whose users may sign in",
+        UpOptions,
+        {
+            "issuer": ConfigKey(_checked_text(check_secure_url), "oidc_issuer"),
+            "client_id": ConfigKey(text(size_max=CLIENT_ID_SIZE_MAX), "oidc_client_id"),
+            "audience": ConfigKey(_texts(CLIENT_ID_SIZE_MAX, AUDIENCES_MAX, '["shunter"]'), "oidc_audiences"),
+            "role_map": ConfigKey(_texts(GRANT_SIZE_MAX, GRANTS_MAX, '["ops=operator"]'), "oidc_role_map"),
+            "user_claim": ConfigKey(text(size_max=CLIENT_ID_SIZE_MAX), "oidc_user_claim"),
+            "groups_claim": ConfigKey(text(size_max=CLIENT_ID_SIZE_MAX), "oidc_groups_claim"),
+            "scopes": ConfigKey(_texts(CLIENT_ID_SIZE_MAX, AUDIENCES_MAX, '["openid"]'), "oidc_scopes"),
+            "clock_skew": ConfigKey(duration(CLOCK_SKEW_MAX_S), "oidc_clock_skew_s"),
+            "ca": ConfigKey(text(size_max=PATH_SIZE_MAX), "oidc_ca"),
+        },
+    ),
+    "auth": ConfigTable(
+        "plugins that authenticate",
+        UpOptions,
+        {"plugins": ConfigKey(_texts(PLUGIN_SIZE_MAX, PLUGINS_MAX, '["ldap"]'), "authenticators")},
     ),
     "external": ConfigTable(
         "a separate address for external schedulers",
@@ -347,7 +377,7 @@ def parse_config(document: object) -> Config:
     engine = EngineSettings(retention=retention, **_attributes("limits", values))
     cluster = {
         name: value
-        for table in ("cluster", "api", "tls", "external")
+        for table in ("cluster", "api", "tls", "oidc", "auth", "external")
         for name, value in _attributes(table, values).items()
     }
     backup = BackupSettings(**_attributes("backup", values))

@@ -32,6 +32,7 @@ from shunter.app.listeners.refusal_reports import RefusalReports
 from shunter.app.options import UpOptions
 from shunter.app.policies import find_policies
 from shunter.app.roles import check_combination, parse_roles
+from shunter.app.sign_in.external_users import build_external_users, read_oidc_settings
 from shunter.app.storage.scheduled_backups import ScheduledBackups
 from shunter.app.storage.secret_keys import build_secret_keys
 from shunter.app.storage.stores import MEMORY, SQLITE, build_store, choose_store, public_store_name
@@ -77,6 +78,7 @@ class Manager:
         check_combination(
             self._roles, is_alone=not self._is_member, listens_for_workers=bool(self._options.workers_listen)
         )
+        read_oidc_settings(self._options)  # before anything is started
         self._tls = prepare_tls(home, self._options, self.name)
         self._listeners = Listeners(self._options, self._find_scheduler_leader, self._tls)
         self._stop_request: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
@@ -123,6 +125,7 @@ class Manager:
             ManagerRecord(self.name, roles=self._roles),
             lambda: self._backend.connected,
         )
+        self._external_users, self._external_work = build_external_users(options, self._clock)
         gateway = self._create_gateway(catalogue)
         self._refusals = RefusalReports(self._engine, gateway.replication, self._client)
         self._duties = LeaderDuties(
@@ -246,6 +249,7 @@ class Manager:
             rollups=self._rollups,
             metrics=self._samples,
             inspector=ProcessInspector(self._loop_probe),
+            external_users=self._external_users,
             probes=(
                 self._responses,
                 ProcessProbe(),
@@ -274,6 +278,7 @@ class Manager:
                 self._collect_garbage,
                 self._loop_probe.run,
                 self._refusals.run,
+                *self._external_work,
                 *(() if self._tls is None else (self._tls.run,)),
             )
         ]

@@ -75,6 +75,16 @@ class UpOptions(msgspec.Struct, kw_only=True):
     advertise: str | None = None  # host at which others reach this manager; None: that of each listener
     accept_loss: bool = False  # start although committed work is missing from the store
     secrets_key_file: str | None = None  # with the keys that encrypt secrets; None: in the home
+    oidc_issuer: str | None = None  # URL of an OpenID Connect issuer whose tokens are accepted; None: none
+    oidc_client_id: str | None = None  # as the issuer knows this cluster
+    oidc_audiences: tuple[str, ...] = ()  # a token must be for one of them; empty: for the client
+    oidc_role_map: tuple[str, ...] = ()  # GROUP=ROLE or GROUP=ROLE@TENANT
+    oidc_user_claim: str | None = None
+    oidc_groups_claim: str | None = None
+    oidc_scopes: tuple[str, ...] = ()
+    oidc_clock_skew_s: float | None = None
+    oidc_ca: str | None = None  # file with the authorities of the issuer; None: those of the system
+    authenticators: tuple[str, ...] = ()  # plugins that authenticate, by name
     name: str | None = None
     task_umask: int | None = None  # of tasks, because the manager's own files are for nobody else
 

@@ -16,6 +16,7 @@ from shunter.sdk.client import Client, connect
 from shunter.sdk.contexts import LOCAL, load_contexts
 from shunter.sdk.endpoint import Endpoint, finder, home_folder, local_endpoint
 from shunter.sdk.errors import NotReachable
+from shunter.sdk.responses import GENERAL_REFUSAL
 from shunter.sdk.retry import PATIENCE_S
 
 ASK_FOR_KEY = "the key was revoked, rotated or has expired, or its user is disabled; ask an administrator for another"
@@ -60,6 +61,11 @@ def check_home_is_meant() -> None:
     raise Invalid([Problem(source, fault, None, fix)])
 
 
+def cluster_name() -> str:
+    """Under which sign-ins to the cluster are stored."""
+    return finder(None, None).cluster
+
+
 def _address(find: Callable[[], Endpoint]) -> str | None:
     """None if no cluster runs here."""
     try:
@@ -68,9 +74,11 @@ def _address(find: Callable[[], Endpoint]) -> str | None:
         return None
 
 
-def describe_refused_token() -> str:
-    """What is wrong if the cluster answers that the token is missing or wrong."""
+def describe_refused_token(error: ShunterError) -> str:
+    """What is wrong if the cluster answers that the token is missing or wrong. Of an issuer's token, it says why."""
     endpoint = finder(None, None)()
+    if not error.detail.startswith(GENERAL_REFUSAL):
+        return f"the cluster at {endpoint.url} refused your token: {error.detail}"
     if not endpoint.token:
         fix = "set SHUNTER_TOKEN to the text of `token` in the manager's SHUNTER_HOME"
         return f"the cluster at {endpoint.url} needs a token, and none is given; {fix}"

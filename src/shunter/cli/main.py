@@ -153,6 +153,6 @@ def _describe(error: ShunterError, arguments: list[str]) -> str:
     if isinstance(error, Unauthorized | NotReachable):
         from shunter.cli.connection import describe_refused_token, describe_unreachable
 
-        return describe_refused_token() if isinstance(error, Unauthorized) else describe_unreachable(error)
+        return describe_refused_token(error) if isinstance(error, Unauthorized) else describe_unreachable(error)
     text = describe_error(error, arguments)
     return f"{text}; gave up after {PATIENCE_S:.0f} s, nothing was done" if isinstance(error, Busy) else text

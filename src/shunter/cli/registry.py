@@ -103,6 +103,8 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     ),
     "Secrets": (Entry("secret", "identity.secrets:secret", "Set, list or delete secrets for tasks."),),
     "Users and keys": (
+        Entry("login", "identity.login:login", "Sign in at the issuer of the cluster."),
+        Entry("logout", "identity.login:logout", "Forget the tokens of a sign-in."),
         Entry("whoami", "identity.users:whoami", "Show which user you are, and your roles."),
         Entry("key", "identity.keys:key", "Create, list, rotate or revoke API keys."),
         Entry("user", "identity.users:user", "Create, list, disable or enable users."),

@@ -1,5 +1,5 @@
-"""Finds out who presents a credential: the admin token of the first start, an API key, or the session of a browser.
-Used by the gateway.
+"""Finds out who presents a credential: the admin token of the first start, an API key, the session of a browser, or
+what an issuer or a plugin vouches for. Used by the gateway.
 
 Keys are in the committed state, so every manager knows them, and forgets a revoked one, with the next round."""
 
@@ -10,12 +10,16 @@ from functools import partial
 
 from shunter.engine.engine import Engine
 from shunter.engine.identity.keys import KEYS_MAX, is_use_to_be_noted, on_key_used
-from shunter.engine.state.registries.identity import ApiKey, User
+from shunter.engine.state.registries.identity import ApiKey, User, user_key
 from shunter.gateway.browser_sessions import BrowserSessions
+from shunter.gateway.sign_in.external_users import ExternalUsers
 from shunter.gateway.tokens import TokenFile, Tokens
+from shunter.model.errors import Unauthorized
 from shunter.model.identity.keys import DUMMY_SECRET, KeyText, parse_key
+from shunter.model.identity.oidc import ExternalUser
 from shunter.model.identity.roles import Role
 from shunter.model.identity.sessions import PREFIX as SESSION_PREFIX
+from shunter.model.identity.sessions import Session
 from shunter.ports.clock import Clock
 from shunter.ports.principals import Principal
 
@@ -23,16 +27,60 @@ NOTE_AGAIN_MS = 60_000  # a use that the engine has been told of may get lost
 
 
 class Authentication:
-    def __init__(self, tokens: Tokens | TokenFile, engine: Engine, clock: Clock) -> None:
-        self._tokens, self._engine, self._clock = tokens, engine, clock
+    def __init__(self, tokens: Tokens | TokenFile, engine: Engine, clock: Clock, external: ExternalUsers) -> None:
+        self._tokens, self._engine, self._clock, self._external = tokens, engine, clock, external
         self._noted_ms: dict[str, int] = {}  # when the engine was last told of a key's use
-        self.sessions = BrowserSessions(tokens, engine, clock, self._find_principal)
+        self.sessions = BrowserSessions(tokens, engine, clock, self._find_principal, external.fingerprint)
 
     def authenticate(self, token: str) -> Principal | None:
         if token.startswith(SESSION_PREFIX):
             return self.sessions.find(token)
         key = parse_key(token)
-        return self._tokens.authenticate(token) if key is None else self._authenticate_key(key)
+        if key is not None:
+            return self._authenticate_key(key)
+        found = self._tokens.authenticate(token)
+        if found is not None or self._external.is_empty:
+            return found
+        try:
+            return self._authenticate_externally(token)
+        except Unauthorized:
+            return None
+
+    async def prepare(self, token: str) -> None:
+        """Ask the issuer or plugins about a credential that is none of the cluster's own. Raises Unavailable, Busy."""
+        if not self._external.is_empty and not self._is_own(token):
+            await self._external.prepare(token)
+
+    def explain_refusal(self, token: str) -> str:
+        """Why the credential of an external user is refused; empty where its sender must not learn more."""
+        if self._external.is_empty or self._is_own(token):
+            return ""
+        try:
+            self._authenticate_externally(token)
+        except Unauthorized as error:
+            return error.detail
+        return ""
+
+    def _is_own(self, token: str) -> bool:
+        """Nobody else may see a token or a key of the cluster."""
+        if not token or token.startswith(SESSION_PREFIX) or parse_key(token) is not None:
+            return True
+        return self._tokens.authenticate(token) is not None
+
+    def _authenticate_externally(self, token: str) -> Principal | None:
+        """Raises Unauthorized."""
+        user = self._external.find(token)
+        return None if user is None else self.admit(user)
+
+    def admit(self, user: ExternalUser) -> Principal:
+        """Raises Unauthorized for a user whom the cluster itself has disabled, or whose tenant does not exist."""
+        state = self._engine.state
+        known = state.identity.users.get(user_key(user.tenant, user.user))
+        if known is not None and known.is_disabled:
+            raise Unauthorized(f"the user '{user.user}' is disabled in this cluster")
+        if user.tenant and user.tenant not in state.tenants.tenants:
+            raise Unauthorized(f"your group belongs to tenant '{user.tenant}', which does not exist")
+        return Principal(user.user, user.roles, tenant=user.tenant, authority=user.authority)
 
     def sign_source(self, address: str) -> str:
         """All managers of a cluster share the admin token, so a client without it cannot make the proof."""
@@ -47,11 +95,17 @@ class Authentication:
             return None
         return self._principal_of(key, now_ms) if key.matches(presented.secret, now_ms) else None
 
-    def _find_principal(self, key_id: str, user: str) -> Principal | None:
+    def _find_principal(self, session: Session) -> Principal | None:
         """Whom a session stands for: its key must still be valid."""
-        if not key_id:
-            return self._tokens.principal_of(user)
-        key = self._engine.state.identity.keys.get(key_id)
+        if session.authority:
+            try:
+                roles = frozenset(map(Role, session.roles))
+                return self.admit(ExternalUser(session.user, roles, session.tenant, session.authority))
+            except Unauthorized:
+                return None
+        if not session.key:
+            return self._tokens.principal_of(session.user)
+        key = self._engine.state.identity.keys.get(session.key)
         return None if key is None else self._principal_of(key, int(self._clock.now() * 1000))
 
     def _principal_of(self, key: ApiKey, now_ms: int) -> Principal | None:

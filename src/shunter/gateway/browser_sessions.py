@@ -13,19 +13,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from shunter.engine.engine import Engine
+from shunter.gateway.sign_in.oidc_sign_in import OidcSignIn
 from shunter.gateway.tokens import TokenFile, Tokens
 from shunter.model.errors import Busy, Forbidden, Unauthorized
+from shunter.model.identity.oidc import ExternalUser
+from shunter.model.identity.roles import Role
 from shunter.model.identity.sessions import (
     CODE_BYTES,
     CODE_LIFETIME_S,
-    LIFETIME_S,
     RENEWED_AFTER_S,
     Session,
     is_signed,
     parse_session,
     sign_session,
 )
-from shunter.model.rest.identity_views import SessionCodeView, SessionView
+from shunter.model.rest.identity_views import SessionCodeView, SessionView, SignInOptionsView
 from shunter.model.timestamps import iso
 from shunter.ports.clock import Clock
 from shunter.ports.identity import OpenedSession
@@ -37,25 +39,34 @@ ID_BYTES = 12
 COOKIE = "shunter-session"
 NO_CODE = "the one-time code is wrong, was used already, or is older than a minute; `shunter ui` makes another"
 
-FindPrincipal = Callable[[str, str], Principal | None]  # of an API key that is valid now, or of an admin token's user
+FindPrincipal = Callable[[Session], Principal | None]  # whose key is valid now, or whom an authority vouched for
 
 
 class BrowserSessions:
-    def __init__(self, tokens: Tokens | TokenFile, engine: Engine, clock: Clock, find_principal: FindPrincipal) -> None:
+    """`external_settings`: how users of an issuer or plugin get their roles. Their sessions end when that changes."""
+
+    def __init__(
+        self,
+        tokens: Tokens | TokenFile,
+        engine: Engine,
+        clock: Clock,
+        find_principal: FindPrincipal,
+        external_settings: str = "",
+    ) -> None:
         self._tokens, self._engine, self._clock = tokens, engine, clock
-        self._find_principal = find_principal
+        self._find_principal, self._external_settings = find_principal, external_settings
         self._codes: dict[bytes, tuple[Principal, float]] = {}  # digest of a code -> whose, until when
         self._ended: dict[str, int] = {}  # id of a session -> when it would have expired
 
     @property
     def cookie_name(self) -> str:
         """The clusters of one machine share its cookies, whatever their ports."""
-        return f"{COOKIE}-{self._derive(b'cookie').hex()[:8]}"
+        return f"{COOKIE}-{self.derive(b'cookie').hex()[:8]}"
 
     def find(self, text: str) -> Principal | None:
         """The caller that a session stands for."""
         session = self._check(text)
-        return None if session is None else self._find_principal(session.key, session.user)
+        return None if session is None else self._find_principal(session)
 
     def renew(self, text: str) -> str | None:
         """The session with the time of now, if it was last seen a while ago."""
@@ -63,17 +74,20 @@ class BrowserSessions:
         now_s = int(self._clock.now())
         if session is None or now_s - session.seen_s < RENEWED_AFTER_S:
             return None
-        key = self._signing_key(session.key)
+        key = self._signing_key(session)
         return None if key is None else sign_session(replace(session, seen_s=now_s), key)
 
     def open(self, caller: Principal) -> OpenedSession:
-        key = self._signing_key(caller.key)
-        if key is None or self._find_principal(caller.key, caller.user) is None:
+        now_s, id = int(self._clock.now()), secrets.token_urlsafe(ID_BYTES)
+        session = Session(caller.key, caller.user, id, now_s, now_s)
+        if caller.authority:
+            roles = tuple(role for role in Role if role in caller.roles)
+            session = replace(session, roles=roles, tenant=caller.tenant, authority=caller.authority)
+        key = self._signing_key(session)
+        if key is None or self._find_principal(session) is None:
             raise Unauthorized(NO_CODE)  # the key was revoked since
-        now_s = int(self._clock.now())
-        session = Session(caller.key, caller.user, secrets.token_urlsafe(ID_BYTES), now_s, now_s)
         view = SessionView(user=caller.user, expires_at=iso(session.expires_s) or "")
-        return OpenedSession(sign_session(session, key), self.cookie_name, LIFETIME_S, view)
+        return OpenedSession(sign_session(session, key), self.cookie_name, session.lifetime_s, view)
 
     def end(self, text: str) -> None:
         session = self._check(text)
@@ -107,20 +121,23 @@ class BrowserSessions:
         if parsed is None:
             return None
         session, claims, signature = parsed
-        key = self._signing_key(session.key)
+        key = self._signing_key(session)
         if key is None or not is_signed(claims, signature, key):
             return None
         return None if session.has_expired(self._clock.now()) or session.id in self._ended else session
 
-    def _signing_key(self, key_id: str) -> bytes | None:
+    def _signing_key(self, session: Session) -> bytes | None:
         """From the admin token, which is not in the store: who reads a backup cannot make sessions. And from the
         secret of the API key, as it is now: another secret ends the sessions."""
-        if not key_id:
-            return self._derive(b"admin")
-        key = self._engine.state.identity.keys.get(key_id)
-        return None if key is None else self._derive(b"key" + key_id.encode() + key.secret.digest)
+        if session.authority:
+            return self.derive(b"external" + self._external_settings.encode())
+        if not session.key:
+            return self.derive(b"admin")
+        key = self._engine.state.identity.keys.get(session.key)
+        return None if key is None else self.derive(b"key" + session.key.encode() + key.secret.digest)
 
-    def _derive(self, purpose: bytes) -> bytes:
+    def derive(self, purpose: bytes) -> bytes:
+        """A secret that every manager of the cluster derives. Raises Forbidden."""
         secret = self._tokens.secret()
         if not secret:
             raise Forbidden("sessions need the admin token, which this manager cannot read; see its log")
@@ -133,6 +150,8 @@ class SignIn:
 
     _caller: Principal
     _sessions: BrowserSessions
+    _oidc: OidcSignIn
+    _admit: Callable[[ExternalUser], Principal]
 
     async def create_code(self) -> SessionCodeView:
         return self._sessions.create_code(self._caller)
@@ -145,6 +164,16 @@ class SignIn:
 
     async def end(self, session: str) -> None:
         self._sessions.end(session)
+
+    def options(self) -> SignInOptionsView:
+        return self._oidc.options()
+
+    async def begin_oidc(self, redirect_uri: str) -> tuple[str, str]:
+        return await self._oidc.begin(redirect_uri)
+
+    async def finish_oidc(self, code: str, state: str, kept_state: str, redirect_uri: str) -> OpenedSession:
+        user = await self._oidc.finish(code, state, kept_state, redirect_uri)
+        return self._sessions.open(self._admit(user))
 
 
 def _digest(code: str) -> bytes:

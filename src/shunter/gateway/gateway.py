@@ -38,6 +38,8 @@ from shunter.gateway.policies import Policies
 from shunter.gateway.scope import Scope
 from shunter.gateway.secrets import Secrets
 from shunter.gateway.sessions import SchedulerSessions
+from shunter.gateway.sign_in.external_users import ExternalUsers
+from shunter.gateway.sign_in.oidc_sign_in import OidcSignIn
 from shunter.gateway.streams.events import Events, build_hub
 from shunter.gateway.streams.follow import Streams
 from shunter.gateway.telemetry import Telemetry
@@ -86,9 +88,12 @@ class LocalGateway:
         stop_workers: StopWorkers = no_workers,
         probes: Iterable[Probe] = (),
         inspector: Inspector | None = None,
+        external_users: ExternalUsers | None = None,
     ) -> None:
         self._engine, self._store, self._workers, self._clock = engine, store, workers, clock
-        self._authentication = Authentication(tokens, engine, clock)
+        external_users = external_users or ExternalUsers()
+        self._authentication = Authentication(tokens, engine, clock, external_users)
+        self._oidc = OidcSignIn(external_users.issuer, clock, self._authentication.sessions.derive)
         self._manifests = JobReader(parse_constraint, parse_job_match)
         self._task_reader = TaskReader(engine, store)
         self._dry_runs = DryRuns(engine, clock, run_in_thread)
@@ -136,6 +141,12 @@ class LocalGateway:
     def sign_source(self, address: str) -> str:
         return self._authentication.sign_source(address)
 
+    async def prepare(self, token: str) -> None:
+        await self._authentication.prepare(token)
+
+    def explain_refusal(self, token: str) -> str:
+        return self._authentication.explain_refusal(token)
+
     def renew_session(self, text: str) -> str | None:
         return self._authentication.sessions.renew(text)
 
@@ -170,7 +181,7 @@ class LocalGateway:
             flight=self._flight,
             managers=self._managers,
             monitor=Monitor(caller, engine, store, runs, self._task_reader, manifests, self._records, scope),
-            sign_in=SignIn(caller, self._authentication.sessions),
+            sign_in=SignIn(caller, self._authentication.sessions, self._oidc, self._authentication.admit),
             telemetry=self._bind_telemetry(caller),
             secrets=Secrets(caller, engine, scope),
             identity=Identity(caller, engine, self._clock, scope),

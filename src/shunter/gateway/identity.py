@@ -52,6 +52,7 @@ class Identity:
             namespaces=None if self._scope.sees_all else list(self._scope.namespaces()),
             testbeds=sorted(caller.testbeds),
             queue=caller.queue or None,
+            authority=caller.authority or None,
         )
 
     def default_namespace(self) -> str:

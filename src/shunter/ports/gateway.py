@@ -44,6 +44,15 @@ class Gateway(Protocol):
         """The proof of one manager to another that a request came from this address."""
         ...
 
+    async def prepare(self, token: str) -> None:
+        """Before `authenticate`, where there is time: ask the issuer or plugins about a credential that is none of the
+        cluster's own. Raises Unavailable, Busy."""
+        ...
+
+    def explain_refusal(self, token: str) -> str:
+        """Why an external user's credential is refused; empty where the sender must not learn more."""
+        ...
+
     def renew_session(self, text: str) -> str | None:
         """The text of a browser's session from now on; None if it may stay as it is."""
         ...

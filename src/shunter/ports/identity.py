@@ -18,6 +18,7 @@ from shunter.model.rest.identity_views import (
     NewKeyView,
     SessionCodeView,
     SessionView,
+    SignInOptionsView,
     TenantPage,
     TenantView,
     UserPage,
@@ -137,6 +138,17 @@ class SignInService(Protocol):
         ...
 
     async def end(self, session: str) -> None: ...
+
+    def options(self) -> SignInOptionsView: ...
+
+    async def begin_oidc(self, redirect_uri: str) -> tuple[str, str]:
+        """Where to send a browser to sign in, and the state that it must bring back. Raises NotFound, Unavailable."""
+        ...
+
+    async def finish_oidc(self, code: str, state: str, kept_state: str, redirect_uri: str) -> OpenedSession:
+        """Open a session of who has signed in. `state` is what came back, `kept_state` what the browser kept. Raises
+        Unauthorized, Unavailable."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,11 @@ class Principal:
     testbeds: frozenset[str] = frozenset()  # NAMESPACE/NAME, to which the key is bound; empty: all that it sees
     namespace: str = ""  # to which the key is bound; empty: all that it sees
     queue: str = ""  # to which the key is bound; empty: all
+    authority: str = ""  # who vouches for the user: `oidc`, or the name of a plugin; empty: the cluster itself
+
+    @property
+    def has_admin_token(self) -> bool:
+        return not (self.key or self.authority)
 
     @property
     def is_cluster_wide(self) -> bool:

@@ -34,6 +34,7 @@ from shunter.model.rest.identity_views import (
     MeView,
     NewKeyView,
     SessionCodeView,
+    SignInOptionsView,
     TenantPage,
     TenantView,
     UserPage,
@@ -494,6 +495,10 @@ class Client:
     async def session_code(self) -> SessionCodeView:
         """A one-time code that signs a browser in as this client's user, for a minute: `URL/ui/#code=CODE`."""
         return await self._fetch(json_request("POST", "/sessions/codes", {}), SessionCodeView)
+
+    async def sign_in_options(self) -> SignInOptionsView:
+        """How users sign in, besides with tokens and keys. Needs no token."""
+        return await self._fetch(Request("GET", "/sessions/options"), SignInOptionsView)
 
     async def revoke_key(self, id: str) -> None:
         await self._perform(self._core.send(Request("DELETE", f"/keys/{quoted(id)}")))

@@ -35,6 +35,7 @@ from shunter.model.rest.identity_views import (
     MeView,
     NewKeyView,
     SessionCodeView,
+    SignInOptionsView,
     TenantPage,
     TenantView,
     UserPage,
@@ -491,6 +492,10 @@ class Client:
     def session_code(self) -> SessionCodeView:
         """A one-time code that signs a browser in as this client's user, for a minute: `URL/ui/#code=CODE`."""
         return self._fetch(json_request("POST", "/sessions/codes", {}), SessionCodeView)
+
+    def sign_in_options(self) -> SignInOptionsView:
+        """How users sign in, besides with tokens and keys. Needs no token."""
+        return self._fetch(Request("GET", "/sessions/options"), SignInOptionsView)
 
     def revoke_key(self, id: str) -> None:
         self._perform(self._core.send(Request("DELETE", f"/keys/{quoted(id)}")))

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 
 from shunter.sdk.contexts import LOCAL, Context, load_contexts
 from shunter.sdk.errors import Invalid, NotReachable, Problem
+from shunter.sdk.login.login_tokens import LoginToken
+from shunter.sdk.login.logins import load_logins, logins_path
 
 MANAGERS_MAX = 32
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -31,6 +33,11 @@ class Endpoint:
     prefix: str = ""
     local: bool = False
     ca_file: str = ""  # whom to trust; empty: the authorities of the system
+    login: LoginToken | None = field(default=None, repr=False, compare=False)  # counts instead of the token
+
+    def credential(self) -> str:
+        """For the next request. Raises Unauthorized, NotReachable if it must be renewed and cannot."""
+        return self.token if self.login is None else self.login.current()
 
     @property
     def url(self) -> str:
@@ -41,8 +48,9 @@ class Endpoint:
 class Finder:
     """Finds the manager to ask: of several, the same one until it fails, then the next. Threads may share it."""
 
-    def __init__(self, find: Callable[[int], Endpoint], managers: int = 1) -> None:
-        self._find, self.managers = find, managers
+    def __init__(self, find: Callable[[int], Endpoint], managers: int = 1, cluster: str = "") -> None:
+        """`cluster` is the name under which sign-ins to it are stored."""
+        self._find, self.managers, self.cluster = find, managers, cluster
         self._lock = threading.Lock()
         self.position = 0  # grows with each manager that is skipped
 
@@ -67,21 +75,39 @@ def finder(
     ca_file: str | os.PathLike[str] | None = None,
 ) -> Finder:
     """How to find the endpoints. The first of these counts: an address given here, SHUNTER_URL, SHUNTER_CONTEXT,
-    SHUNTER_HOME, the current context, the default home. A home is read again for each connection. Raises Invalid."""
+    SHUNTER_HOME, the current context, the default home. A home is read again for each connection. Of tokens, the first
+    of these counts: one given here, SHUNTER_TOKEN, that of `shunter login`, of the context, of the home. Raises
+    Invalid."""
     trusted = os.fspath(ca_file) if ca_file else environment.get("SHUNTER_CA_FILE") or ""
     home = home_folder(environment)
     url = url or environment.get("SHUNTER_URL")
     token = token or environment.get("SHUNTER_TOKEN")
-    if not url and (context := _find_context(environment)) is not None:
+    has_token, context = bool(token), None if url else _find_context(environment)
+    if context is not None:
         url, token, trusted = context.url, token or context.token, trusted or context.ca_file
     if not url:
-        return Finder(lambda _: local_endpoint(home, token, trusted))
+        cluster = str(home.absolute())
+        login = None if has_token else _find_login(cluster, environment)
+        return Finder(lambda _: replace(local_endpoint(home, token, trusted), login=login), cluster=cluster)
     fixed = [replace(parse_url(each, token or ""), ca_file=trusted) for each in split_urls(url)]
+    cluster = ",".join(each.url for each in fixed)
+    login = None if has_token else _find_login(cluster, environment)
+    if login is not None:
+        fixed = [replace(each, login=login) for each in fixed]
     if not trusted:
         fixed = [replace(each, ca_file=_local_ca(home)) if each.host in LOOPBACK else each for each in fixed]
     if token is None:  # the token of this machine is nobody else's business
         fixed = [replace(each, token=_local_token(home)) if each.host in LOOPBACK else each for each in fixed]
-    return Finder(fixed.__getitem__, len(fixed))
+    return Finder(fixed.__getitem__, len(fixed), cluster)
+
+
+def _find_login(cluster: str, environment: Mapping[str, str]) -> LoginToken | None:
+    """What `shunter login` has stored. Raises Invalid."""
+    path = logins_path(environment)
+    if not path.exists():
+        return None
+    found = load_logins(path).get(cluster)
+    return None if found is None else LoginToken(path, cluster, found)
 
 
 def split_urls(urls: str | Sequence[str]) -> list[str]:

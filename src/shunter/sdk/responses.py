@@ -28,6 +28,7 @@ from shunter.sdk.transport.steps import Response
 T = TypeVar("T")
 
 RETRY_AFTER_DEFAULT_S = 1.0
+GENERAL_REFUSAL = "the token is missing or wrong"  # begins what the cluster says of credentials that it does not know
 _BY_STATUS: dict[int, type[Rejected]] = {
     401: Unauthorized,
     403: Forbidden,
@@ -69,7 +70,7 @@ def error_of(response: Response) -> ShunterError:
     detail = document.detail or document.title or f"the cluster answered with status {response.status}"
     if response.status == 400 and problems:
         return Invalid(list(problems))
-    if response.status == 401:
+    if response.status == 401 and detail.startswith(GENERAL_REFUSAL):
         detail = f"{detail}; check SHUNTER_TOKEN, or the file `token` in SHUNTER_HOME"
     if response.status == 429:
         return Busy(detail, _retry_after_s(response))

@@ -18,6 +18,7 @@ AUTHORIZED = {"authorization": f"Bearer {TOKEN}"}
 class Response:
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
+    cookies: list[str] = field(default_factory=list)
     body: bytes = b""
     is_complete: bool = False
 
@@ -64,6 +65,7 @@ class Call:
         if message["type"] == "http.response.start":
             self.response.status = message["status"]
             self.response.headers = {name.decode(): value.decode() for name, value in message["headers"]}
+            self.response.cookies = [value.decode() for name, value in message["headers"] if name == b"set-cookie"]
             return
         self.response.body += message["body"]
         self.response.is_complete = not message.get("more_body", False)

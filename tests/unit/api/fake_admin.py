@@ -34,6 +34,7 @@ from shunter.model.rest.identity_views import (
     NewKeyView,
     SessionCodeView,
     SessionView,
+    SignInOptionsView,
     TenantPage,
     TenantView,
     UserPage,
@@ -203,6 +204,18 @@ class FakeSignIn:
     async def end(self, session: str) -> None:
         self._gateway.record_call()
         self._gateway.sessions.discard(session)
+
+    def options(self) -> SignInOptionsView:
+        return SignInOptionsView()
+
+    async def begin_oidc(self, redirect_uri: str) -> tuple[str, str]:
+        self._gateway.record_call()
+        return f"https://sso.example/authorize?redirect_uri={redirect_uri}", "state-1"
+
+    async def finish_oidc(self, code: str, state: str, kept_state: str, redirect_uri: str) -> OpenedSession:
+        if (code, state, kept_state) != ("code-1", "state-1", "state-1"):
+            raise Unauthorized(f"not this sign-in: {redirect_uri}")
+        return await self.open()
 
 
 class FakeSecrets:

@@ -57,6 +57,8 @@ class FakeGateway:
         self.key = ""  # whose token it is
         self.sessions: set[str] = set()  # that are open
         self.renewed: dict[str, str] = {}
+        self.preparations: dict[str, ShunterError] = {}  # what fails while the issuer or a plugin is asked
+        self.refusals: dict[str, str] = {}
         self.manifests = JobReader(_check_constraint)
         self.job_table = JobTable()
         self.received: list[object] = []  # the queries, as they arrived
@@ -117,6 +119,13 @@ class FakeGateway:
 
     def sign_source(self, address: str) -> str:
         return f"signed-{address}"
+
+    async def prepare(self, token: str) -> None:
+        if token in self.preparations:
+            raise self.preparations[token]
+
+    def explain_refusal(self, token: str) -> str:
+        return self.refusals.get(token, "")
 
     def renew_session(self, text: str) -> str | None:
         return self.renewed.get(text)

@@ -80,7 +80,12 @@ def test_where_no_cluster_runs_it_is_said_how_to_start_one(
 def test_refusals_come_to_their_exit_codes(cluster: Cluster, shunter: Shunter, status: int, code: int) -> None:
     cluster.answers["GET /jobs/a"] = answer(status, {"detail": "it is so"})
     said = shunter("job", "a")
-    assert said.code == code and ("it is so" if status != 401 else "refused the token") in said.err
+    assert said.code == code and "it is so" in said.err
+
+
+def test_a_token_that_the_cluster_does_not_know_is_named_with_its_source(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /jobs/a"] = answer(401, {"detail": "the token is missing or wrong (header ...)"})
+    assert "refused the token from SHUNTER_TOKEN" in shunter("job", "a").err
 
 
 def test_a_mistake_of_ours_is_shown_with_its_trace(cluster: Cluster, shunter: Shunter) -> None:

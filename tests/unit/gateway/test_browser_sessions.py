@@ -147,7 +147,9 @@ def test_another_manager_with_the_same_token_accepts_a_session_and_a_reset_token
 
         def manager(token: str) -> BrowserSessions:
             tokens = Tokens({token: "anna"})
-            return BrowserSessions(tokens, harness.engine, VirtualClock(), lambda _, user: tokens.principal_of(user))
+            return BrowserSessions(
+                tokens, harness.engine, VirtualClock(), lambda session: tokens.principal_of(session.user)
+            )
 
         assert manager("secret").find(text) == Principal("anna", ADMIN)
         assert manager("another").find(text) is None

@@ -204,6 +204,7 @@ VERBS: list[tuple[Call, str, object]] = [
     (lambda: client.purge_queue("a"), "POST /queues/a/purge", None),
     (lambda: client.whoami(), "GET /me", None),
     (lambda: client.session_code(), "POST /sessions/codes", {}),
+    (lambda: client.sign_in_options(), "GET /sessions/options", None),
     (lambda: client.users(), "GET /users?limit=1000", None),
     (lambda: client.put_user("a", roles=("viewer",)), "PUT /users/a", {"roles": ["viewer"]}),
     (lambda: client.keys(), "GET /keys?limit=1000", None),

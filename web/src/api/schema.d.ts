@@ -1645,6 +1645,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how users sign in, besides with tokens */
+        get: operations["getSignInOptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Send a browser to the OpenID Connect issuer to sign in */
+        get: operations["beginOidcSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Open the session of a browser that comes back from the issuer */
+        get: operations["finishOidcSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/secrets": {
         parameters: {
             query?: never;
@@ -1868,6 +1919,57 @@ export interface paths {
         head?: never;
         /** Change what a tenant owns, or its quotas */
         patch: operations["patchTenant"];
+        trace?: never;
+    };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the records of the audit log, the newest first */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/lines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get lines of the audit log in order, to check their hashes */
+        get: operations["exportAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/refused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** For managers: record requests that this one refused */
+        post: operations["reportRefused"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
 }
@@ -3085,6 +3187,8 @@ export interface components {
             testbeds: string[];
             /** @default null */
             queue: string | null;
+            /** @default null */
+            authority: string | null;
         };
         /** UserPage */
         UserPage: {
@@ -3180,6 +3284,24 @@ export interface components {
             expires_at: string;
             /** @default false */
             has_ui: boolean;
+        };
+        /**
+         * SignInOptionsView
+         * @description How users sign in, besides with tokens and keys.
+         */
+        SignInOptionsView: {
+            /** @default null */
+            oidc: components["schemas"]["OidcView"] | null;
+        };
+        /**
+         * OidcView
+         * @description What a client needs to sign a user in at the issuer.
+         */
+        OidcView: {
+            issuer: string;
+            client_id: string;
+            audiences: string[];
+            scopes: string[];
         };
         /** SecretPage */
         SecretPage: {
@@ -3440,6 +3562,95 @@ export interface components {
                 [key: string]: string;
             };
             created_at: string;
+        };
+        /**
+         * AuditPage
+         * @description `next` continues with older records; a page may have few, or none, if few match.
+         */
+        AuditPage: {
+            items: components["schemas"]["AuditRecordView"][];
+            next: string | null;
+            head: components["schemas"]["AuditHeadView"];
+        };
+        /**
+         * AuditRecordView
+         * @description One record. `refused` counts requests that were refused, `checkpoint` says what retention dropped.
+         */
+        AuditRecordView: {
+            number: number;
+            at: string;
+            operation: string;
+            /** @default  */
+            user: string;
+            /** @default  */
+            tenant: string;
+            /** @default  */
+            key: string;
+            /** @default  */
+            transport: string;
+            /** @default  */
+            source: string;
+            /** @default [] */
+            names: string[];
+            /** @default ok */
+            result: string;
+            /** @default 0 */
+            version: number;
+            /** @default [] */
+            refused: components["schemas"]["RefusedRequests"][];
+            /** @default null */
+            checkpoint: components["schemas"]["Checkpoint"] | null;
+            /** @default  */
+            hash: string;
+        };
+        /**
+         * RefusedRequests
+         * @description How often one source was refused the same within a minute. An empty source stands for further ones.
+         */
+        RefusedRequests: {
+            source: string;
+            status: number;
+            count: number;
+            /** @default  */
+            operation: string;
+            /** @default  */
+            user: string;
+            /** @default  */
+            tenant: string;
+            /** @default  */
+            key: string;
+        };
+        /**
+         * Checkpoint
+         * @description Retention dropped the records up to this one, whose hash is needed to check the next.
+         */
+        Checkpoint: {
+            through: number;
+            hash: string;
+        };
+        /**
+         * AuditHeadView
+         * @description The newest record. Keep its hash elsewhere: `shunter audit verify --head HASH` finds what was changed before.
+         */
+        AuditHeadView: {
+            number: number;
+            hash: string;
+        };
+        /**
+         * AuditLines
+         * @description Lines of the log as they are stored, to check their hashes. `last` is the number of the last one.
+         */
+        AuditLines: {
+            lines: string[];
+            last: number;
+            head: components["schemas"]["AuditHeadView"];
+        };
+        /**
+         * RefusedReport
+         * @description What a manager that does not lead has refused.
+         */
+        RefusedReport: {
+            refused: components["schemas"]["RefusedRequests"][];
         };
         /**
          * Job
@@ -4027,6 +4238,10 @@ export interface components {
             /** @description the quotas of a tenant; null removes one */
             quotas?: {
                 queued?: number | null;
+                running?: number | null;
+                cpu?: (string | number) | null;
+                memory?: (string | number) | null;
+                gpu?: number | null;
             };
         };
         /** @description what to change of a tenant */
@@ -4038,6 +4253,10 @@ export interface components {
             /** @description the quotas of a tenant; null removes one */
             quotas?: {
                 queued?: number | null;
+                running?: number | null;
+                cpu?: (string | number) | null;
+                memory?: (string | number) | null;
+                gpu?: number | null;
             };
         };
         /** @description dead letters to select: by number or by job; default: all */
@@ -16515,6 +16734,80 @@ export interface operations {
             };
         };
     };
+    getSignInOptions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInOptionsView"];
+                };
+            };
+        };
+    };
+    beginOidcSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description to the issuer, or to the web UI with an error */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    finishOidcSignIn: {
+        parameters: {
+            query?: {
+                /** @description what the manager redeems for tokens */
+                code?: string;
+                /** @description that the sign-in began with */
+                state?: string;
+                /** @description why the issuer refused */
+                error?: string;
+                /** @description the same for people */
+                error_description?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description to the web UI; Set-Cookie has the session */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
     listSecrets: {
         parameters: {
             query?: {
@@ -18025,6 +18318,259 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description maximum number of items */
+                limit?: number;
+                /** @description cursor: `next` of the previous page */
+                after?: string;
+                /** @description only what this user did */
+                user?: string;
+                /** @description only what users and keys of this tenant did */
+                tenant?: string;
+                /** @description only what was done with this API key, by its id */
+                key?: string;
+                /** @description only this operation, such as submitJob */
+                operation?: string;
+                /** @description only what came from this address */
+                source?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    exportAudit: {
+        parameters: {
+            query?: {
+                /** @description maximum number of items */
+                limit?: number;
+                /** @description only records after this number */
+                after?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditLines"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    reportRefused: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RefusedReport"];
+            };
+        };
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

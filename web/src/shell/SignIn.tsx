@@ -1,7 +1,7 @@
-/** The page for those who have no session: with the link of `shunter ui`, or with a token or key. */
-import { type FormEvent, useState } from "react";
+/** The page for those who have no session: at the issuer, with the link of `shunter ui`, or with a token or key. */
+import { type FormEvent, useEffect, useState } from "react";
 import { describeError } from "../api/problems";
-import { signInWithToken } from "../api/session";
+import { findIssuer, issuerSignIn, signInWithToken } from "../api/session";
 import { Command } from "../components/Command";
 import styles from "./SignIn.module.css";
 
@@ -9,6 +9,10 @@ export function SignIn({ reason, onSignedIn }: { reason: string | null; onSigned
   const [token, setToken] = useState("");
   const [problem, setProblem] = useState(reason);
   const [isBusy, setBusy] = useState(false);
+  const [issuer, setIssuer] = useState<string | null>(null);
+  useEffect(() => {
+    void findIssuer().then(setIssuer);
+  }, []);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -24,6 +28,11 @@ export function SignIn({ reason, onSignedIn }: { reason: string | null; onSigned
     <main className={styles.page}>
       <form className={styles.card} onSubmit={submit}>
         <h1>Sign in to Shunter</h1>
+        {issuer && (
+          <a className={styles.issuer} href={issuerSignIn}>
+            Sign in with {issuer}
+          </a>
+        )}
         <p>On a machine of the cluster, this opens a browser that is signed in, or prints a link:</p>
         <div className={styles.commands}>
           <Command text="shunter ui" />

@@ -7,39 +7,77 @@ that changes something must also come from a page with the name by which the man
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from shunter.api.http.exchange import Scope, find_header
-from shunter.model.errors import Forbidden
+from shunter.model.errors import Forbidden, Invalid, Problem
 from shunter.model.identity.sessions import PREFIX, TEXT_SIZE_MAX
 
 COOKIE_PREFIX = "shunter-session"
 COOKIES_SIZE_MAX = 16_384
+STATE_COOKIE = "shunter-sign-in"
+SIGN_IN_LIFETIME_S = 600
 SESSIONS_MAX = 8  # of other clusters on the same host, in one request
 FORWARDED_PROTO, FORWARDED_HOST, FORWARDED_PREFIX = b"x-forwarded-proto", b"x-forwarded-host", b"x-forwarded-prefix"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+_HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
 _PREFIX_PATH = re.compile(r"(/[A-Za-z0-9._~-]{1,64}){1,8}/?")
 
 
 def find_sessions(scope: Scope) -> list[tuple[str, str]]:
     """Names and values of the cookies that may be sessions."""
-    found = []
+    found = [
+        (name, text)
+        for name, text in _cookies(scope)
+        if name.startswith(COOKIE_PREFIX) and text.startswith(PREFIX) and len(text) <= TEXT_SIZE_MAX
+    ]
+    return found[:SESSIONS_MAX]
+
+
+def _cookies(scope: Scope) -> Iterator[tuple[str, str]]:
     for header, value in scope["headers"]:
         if header == b"cookie" and len(value) <= COOKIES_SIZE_MAX:
             for part in str(value, "latin-1").split(";"):
                 name, _, text = part.strip().partition("=")
-                if name.startswith(COOKIE_PREFIX) and text.startswith(PREFIX) and len(text) <= TEXT_SIZE_MAX:
-                    found.append((name, text))
-    return found[:SESSIONS_MAX]
+                yield name, text
 
 
 def set_cookie(scope: Scope, name: str, text: str, lifetime_s: int) -> tuple[bytes, bytes]:
     """With an empty text and no lifetime, the browser forgets it."""
-    prefix = find_header(scope, FORWARDED_PREFIX) or ""
-    path = prefix.rstrip("/") or "/" if _PREFIX_PATH.fullmatch(prefix) else "/"
+    return _cookie(scope, f"{name}={text}; Path={_prefix(scope) or '/'}; Max-Age={lifetime_s}", "Strict")
+
+
+def set_state_cookie(scope: Scope, path: str, state: str) -> tuple[bytes, bytes]:
+    """What a sign-in at the issuer must come back with: to `path`, and from a page of the issuer, hence Lax. Without a
+    state, the browser forgets it."""
+    lifetime_s = SIGN_IN_LIFETIME_S if state else 0
+    return _cookie(scope, f"{STATE_COOKIE}={state}; Path={_prefix(scope)}{path}; Max-Age={lifetime_s}", "Lax")
+
+
+def find_state(scope: Scope) -> str:
+    """Empty if the browser has kept none."""
+    return next((text for name, text in _cookies(scope) if name == STATE_COOKIE and len(text) <= TEXT_SIZE_MAX), "")
+
+
+def public_url(scope: Scope, path: str) -> str:
+    """Under which a browser reaches a path of this manager, by what it and the proxies in between say. Raises
+    Invalid."""
+    host = find_header(scope, FORWARDED_HOST) or find_header(scope, b"host") or ""
+    if not _HOST.fullmatch(host):
+        raise Invalid([Problem("header.host", "is not a host name with a port", host[:100])])
+    return f"{'https' if is_secure(scope) else 'http'}://{host}{_prefix(scope)}{path}"
+
+
+def _cookie(scope: Scope, text: str, same_site: str) -> tuple[bytes, bytes]:
     secure = "; Secure" if is_secure(scope) else ""
-    value = f"{name}={text}; Path={path}; Max-Age={lifetime_s}; HttpOnly; SameSite=Strict{secure}"
-    return b"set-cookie", value.encode("latin-1")
+    return b"set-cookie", f"{text}; HttpOnly; SameSite={same_site}{secure}".encode("latin-1")
+
+
+def _prefix(scope: Scope) -> str:
+    """The path of a reverse proxy at which this manager is, without a slash at its end."""
+    prefix = find_header(scope, FORWARDED_PREFIX) or ""
+    return prefix.rstrip("/") if _PREFIX_PATH.fullmatch(prefix) else ""
 
 
 def is_secure(scope: Scope) -> bool:

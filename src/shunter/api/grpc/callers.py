@@ -17,7 +17,7 @@ from shunter.ports.principals import Principal
 
 NO_TOKEN = "the token is missing or wrong; send the metadata authorization: Bearer TOKEN"
 REVOKED = "the token is no longer valid: it was revoked or reset, or has expired"
-TOKEN_SIZE_MAX = 4096
+TOKEN_SIZE_MAX = 16_384  # those of an issuer list the groups of their user
 RELAYED = "shunter-relayed"  # in the metadata of a call that another manager passes on
 
 Context = grpc.aio.ServicerContext[Any, Any]
@@ -35,8 +35,8 @@ class Callers:
     def address(self, context: Context) -> str:
         return _address(context.peer())
 
-    def identify(self, context: Context) -> tuple[str, Principal]:
-        """The token and whom it stands for. Raises Unauthorized, Busy."""
+    async def identify(self, context: Context) -> tuple[str, Principal]:
+        """The token and whom it stands for. Raises Unauthorized, Busy, Unavailable."""
         metadata = _metadata(context)
         kind, _, token = metadata.get("authorization", "").partition(" ")
         token = token.strip()
@@ -46,10 +46,11 @@ class Callers:
         source, is_shared = source_of(_address(context.peer()))
         is_shared = is_shared or (self._has_peers and RELAYED in metadata)
         self._attempts.check(source, token, is_shared=is_shared)
+        await self._gateway.prepare(token)
         caller = self._gateway.authenticate(token)
         if caller is None:
             self._attempts.failed(source)
-            raise Unauthorized(NO_TOKEN)
+            raise Unauthorized(self._gateway.explain_refusal(token) or NO_TOKEN)
         self._attempts.succeeded(source, token)
         return token, caller
 

@@ -129,7 +129,7 @@ class Calls:
         await abort(context, refusal)
 
     async def _answer(self, method: Method, requests: AsyncIterator[bytes], context: Context) -> None:
-        token, caller = self._callers.identify(context)
+        token, caller = await self._callers.identify(context)
         await self._callers.count(caller)
         call = Call(self._gateway.for_caller(caller, method.operation), self._gateway)
         data = await self._read(requests, method.size_max)

@@ -87,7 +87,7 @@ class Reflection(reflection.aio.ReflectionServicer):  # type: ignore[misc, name-
         self, requests: AsyncIterator[reflection_pb2.ServerReflectionRequest], context: Context
     ) -> AsyncIterator[reflection_pb2.ServerReflectionResponse]:
         try:
-            _, caller = self._callers.identify(context)
+            _, caller = await self._callers.identify(context)
             self._gateway.for_caller(caller, "getOpenApi")
         except ShunterError as error:
             await abort(context, error)

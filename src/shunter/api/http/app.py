@@ -37,7 +37,7 @@ from shunter.api.http.routing import AnsweredBy, Route, RouteMatch, Router
 from shunter.api.limits.failed_attempts import FailedAttempts, source_of
 from shunter.api.routes.external import BASE as EXTERNAL
 from shunter.api.routes.external import EXTERNAL_ROUTES
-from shunter.api.routes.sessions import SESSIONS
+from shunter.api.routes.sessions import SESSIONS, SIGN_INS
 from shunter.api.routes.table import ROUTES
 from shunter.log import Log
 from shunter.model.errors import Busy, Forbidden, NoApi, NotFound, ShunterError, Unauthorized, Unavailable
@@ -64,7 +64,7 @@ ANONYMOUS = Principal("", frozenset())
 # Of listeners that ask for no token, and of the STOMP hub.
 EXTERNAL_CALLER = Principal("external", frozenset((Role.SCHEDULER,)))
 SUBSCRIBE = "subscribe"  # the operation of STOMP sessions
-TOKEN_SIZE_MAX = 4096
+TOKEN_SIZE_MAX = 16_384  # those of an issuer list the groups of their user
 log = Log(__name__)
 
 
@@ -212,7 +212,7 @@ class App:
             self._check_busy()
             await self._ui.serve(exchange)
             return
-        caller = exchange.caller = self._caller_of(exchange)
+        caller = exchange.caller = await self._find_caller(exchange)
         self._check_busy()
         found = self._router.find(path.rstrip("/") if path.startswith(EXTERNAL) else path)
         if found is None and caller is None:
@@ -227,8 +227,8 @@ class App:
         if self._requests > self._settings.requests_max:
             raise Busy(f"more than {self._settings.requests_max} requests are in progress")
 
-    def _caller_of(self, exchange: Exchange) -> Principal | None:
-        """None if only the leader can tell. Raises Unauthorized, Forbidden."""
+    async def _find_caller(self, exchange: Exchange) -> Principal | None:
+        """None if only the leader can tell. Raises Unauthorized, Forbidden, Unavailable."""
         scope = exchange.scope
         if self._listener.is_open:
             check_local(scope)
@@ -236,21 +236,24 @@ class App:
         if not scope["path"].startswith(PROTECTED):
             return ANONYMOUS
         has_token = find_header(scope, b"authorization") is not None
+        if scope["path"] in SIGN_INS and scope["method"] == "GET":
+            return ANONYMOUS
         if scope["path"] == SESSIONS and scope["method"] == "POST" and not has_token:
             return ANONYMOUS  # the body has a one-time code
         exchange.credential = _bearer_token(scope) if has_token else self._find_session(exchange)
-        caller = self._authenticate(exchange) if exchange.credential else None
+        caller = await self._authenticate(exchange) if exchange.credential else None
         if caller is None and not self._may_be_new_key(exchange.credential):
-            raise Unauthorized(NO_TOKEN)
+            raise Unauthorized(self._gateway.explain_refusal(exchange.credential) or NO_TOKEN)
         if exchange.session is not None and scope["method"] not in SAFE_METHODS and not exchange.is_forwarded:
             check_origin(scope)
         return caller
 
-    def _authenticate(self, exchange: Exchange) -> Principal | None:
-        """Raises Busy if too many wrong credentials came from there."""
+    async def _authenticate(self, exchange: Exchange) -> Principal | None:
+        """Raises Busy if too many wrong credentials came from there, and Unavailable if nobody can tell."""
         source, is_shared = source_of((exchange.scope.get("client") or ("",))[0])
         is_shared = is_shared or (self._forwarder is not None and exchange.is_forwarded)  # the address of a manager
         self.shared.attempts.check(source, exchange.credential, is_shared=is_shared)
+        await self._gateway.prepare(exchange.credential)
         caller = self._gateway.authenticate(exchange.credential)
         if caller is not None:
             self.shared.attempts.succeeded(source, exchange.credential)
@@ -379,20 +382,15 @@ class _LazyStompServer:
         has_token = find_header(scope, b"authorization") is not None
         source = source_of((scope.get("client") or ("",))[0])
         try:
-            if has_token and not is_open and not self._is_valid_token(source, credential := _bearer_token(scope)):
-                raise Unauthorized(NO_TOKEN)
-        except (Unauthorized, Busy, Forbidden) as error:
+            if has_token and not is_open:
+                credential = await self._check_token(source, _bearer_token(scope))
+            elif not is_open:
+                credential = self._find_session(scope)
+        except (Unauthorized, Unavailable, Forbidden) as error:
             self._refusals.add((scope.get("client") or ("",))[0], error.status, SUBSCRIBE, is_write=False)
             await receive()
             await refuse(send, error.status, error.detail)
             return
-        if not has_token and not is_open:
-            try:
-                credential = self._find_session(scope)
-            except Forbidden as error:
-                await receive()
-                await refuse(send, error.status, error.detail)
-                return
         if self._server is None:
             self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER, SUBSCRIBE).objects))
         is_authenticated = is_open or bool(credential)
@@ -408,6 +406,15 @@ class _LazyStompServer:
                 self._check_permission(caller)
                 return text
         return ""
+
+    async def _check_token(self, source: tuple[str, bool], token: str) -> str:
+        """The token of an opening request. Raises Unauthorized, Unavailable, Forbidden."""
+        if token:
+            self._attempts.check(source[0], token, is_shared=source[1])
+            await self._gateway.prepare(token)
+        if not self._is_valid_token(source, token):
+            raise Unauthorized(self._gateway.explain_refusal(token) or NO_TOKEN)
+        return token
 
     def _is_admitted(self, source: tuple[str, bool], token: str) -> bool:
         """Of a CONNECT frame, which has no other answer than yes and no."""

@@ -198,7 +198,7 @@ def _responses(route: Route, shapes: _Shapes) -> Document:
     responses: Document = {}
     for response_spec in route.responses:
         response = responses.setdefault(str(response_spec.status), {"description": response_spec.description})
-        if response_spec.status != HTTPStatus.NO_CONTENT:
+        if response_spec.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.SEE_OTHER):
             response.setdefault("content", {})[response_spec.content_type] = _content(response_spec, shapes)
     if route.is_tagged:
         responses["200"]["headers"] = {"ETag": ETAG}

@@ -40,10 +40,11 @@ class Parameter:
 
 
 class Query:
-    """The parameters that one route knows."""
+    """The parameters that one route knows. `ignores_others`: somebody else writes the query."""
 
-    def __init__(self, parameters: Sequence[Parameter]) -> None:
+    def __init__(self, parameters: Sequence[Parameter], *, ignores_others: bool = False) -> None:
         self.parameters = tuple(parameters)
+        self._ignores_others = ignores_others
         self._by_name = {parameter.name: parameter for parameter in parameters}
         self._defaults = {
             parameter.name: () if parameter.is_repeated else parameter.default for parameter in parameters
@@ -59,6 +60,8 @@ class Query:
         for name, value in _split(query_string, problems):
             parameter = self._by_name.get(name)
             path = f"query.{name[:64]}"
+            if parameter is None and self._ignores_others:
+                continue
             if parameter is None:
                 problems.add(path, "unknown parameter", fix=did_you_mean(name, self._by_name))
             elif not parameter.is_repeated and name in seen:

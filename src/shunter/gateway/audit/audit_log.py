@@ -67,7 +67,7 @@ class AuditLog:
         return AuditLines(found, after, head)
 
     async def note_refused(self, refused: Sequence[RefusedRequests]) -> None:
-        if self._caller.key or not self._caller.is_cluster_wide:
+        if not self._caller.has_admin_token:
             raise Forbidden("only managers report what they have refused; they use the admin token")
         await self._engine.note_refused(refused)
 

@@ -35,7 +35,9 @@ _DECIDERS = frozenset((Role.SCHEDULER, Role.ADMIN))
 _ADMINS = frozenset((Role.ADMIN,))
 
 # fmt: off
-PUBLIC = frozenset(("getHealth", "getSockJsInfo", "createSession"))  # for everybody, without a token
+PUBLIC = frozenset((  # for everybody, without a token
+    "getHealth", "getSockJsInfo", "createSession", "getSignInOptions", "beginOidcSignIn", "finishOidcSignIn",
+))
 _READS = (
     "getOpenApi", "getCluster", "getMe", "getTenant", "listManagers", "getThisManager",
     "listJobs", "getJob", "listRuns", "explainJob", "explainTask", "followJob", "readJobLogs",

@@ -60,6 +60,7 @@ class MeView(msgspec.Struct, kw_only=True):
     namespaces: list[str] | None = None  # that the caller sees; null: the whole cluster
     testbeds: list[str] = []  # NAMESPACE/NAME, to which the key is bound; empty: all
     queue: str | None = None  # to which the key is bound
+    authority: str | None = None  # who vouches for the user: `oidc`, or the name of a plugin; null: the cluster itself
 
 
 class TenantView(msgspec.Struct, kw_only=True):
@@ -82,6 +83,21 @@ class SessionView(msgspec.Struct, kw_only=True):
 
     user: str
     expires_at: str  # at the latest; earlier if no request comes for two hours
+
+
+class OidcView(msgspec.Struct, kw_only=True):
+    """What a client needs to sign a user in at the issuer."""
+
+    issuer: str
+    client_id: str
+    audiences: list[str]  # a token is accepted if it is for one of them
+    scopes: list[str]  # to ask for
+
+
+class SignInOptionsView(msgspec.Struct, kw_only=True):
+    """How users sign in, besides with tokens and keys."""
+
+    oidc: OidcView | None = None  # null if the cluster has no issuer
 
 
 class SessionCodeView(msgspec.Struct, kw_only=True):

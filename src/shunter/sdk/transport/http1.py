@@ -23,7 +23,7 @@ def encode_request(endpoint: Endpoint, request: Request, min_version: int = 0) -
     lines = [
         f"{request.method} {endpoint.prefix}{BASE_PATH}{request.path} HTTP/1.1",
         f"Host: {_host(endpoint)}",
-        f"Authorization: Bearer {endpoint.token}",
+        f"Authorization: Bearer {endpoint.credential()}",
     ]
     lines += [f"{name}: {value}" for name, value in request.headers]
     if min_version:

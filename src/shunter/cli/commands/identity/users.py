@@ -100,7 +100,7 @@ def whoami(output: Output = Format.TABLE) -> None:
     if output is not Format.TABLE:
         print_document(found, output)
         return
-    by = "admin token" if found.key is None else f"key {found.key}"
+    by = found.authority or ("admin token" if found.key is None else f"key {found.key}")
     print_text(f"user {found.user} ({by}), roles: {', '.join(found.roles)}")
     scope = "the whole cluster" if found.namespaces is None else f"namespaces {', '.join(found.namespaces) or 'none'}"
     tenant = "" if found.tenant is None else f"tenant {found.tenant}, "

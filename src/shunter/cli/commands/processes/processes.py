@@ -12,6 +12,14 @@ import msgspec
 import typer
 
 from shunter import __version__
+from shunter.cli.commands.processes.sign_in_options import (
+    AuthPlugin,
+    OidcAudience,
+    OidcClientId,
+    OidcIssuer,
+    OidcRoleMap,
+    sign_in_options,
+)
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, USAGE_ERROR, print_error, print_notice, print_warning
 from shunter.cli.options import check_address, check_addresses, check_amount, check_token, pairs, read_token_file
 from shunter.cli.text import print_text
@@ -114,6 +122,11 @@ def up(
     external_listen: ExternalListen = None,
     external_open: ExternalOpen = False,
     external_grpc: ExternalGrpc = None,
+    oidc_issuer: OidcIssuer = None,
+    oidc_client_id: OidcClientId = None,
+    oidc_audience: OidcAudience = None,
+    oidc_role_map: OidcRoleMap = None,
+    auth_plugin: AuthPlugin = None,
     simulate_nodes: Annotated[
         int, typer.Option(min=0, metavar="N", help="Number of simulated nodes; tasks do not really run.")
     ] = 0,
@@ -145,6 +158,7 @@ def up(
         "speed": speed,
         **_manager_options(listen, workers_listen, tls, insecure, policy, store, accept_loss, name),
         **_external_options(external_listen, external_open, external_grpc),
+        **sign_in_options(oidc_issuer, oidc_client_id, oidc_audience, oidc_role_map, auth_plugin),
     }
     raise typer.Exit(_start(options, detach))
 
@@ -168,6 +182,11 @@ def manager(
     external_listen: ExternalListen = None,
     external_open: ExternalOpen = False,
     external_grpc: ExternalGrpc = None,
+    oidc_issuer: OidcIssuer = None,
+    oidc_client_id: OidcClientId = None,
+    oidc_audience: OidcAudience = None,
+    oidc_role_map: OidcRoleMap = None,
+    auth_plugin: AuthPlugin = None,
     policy: Policy = None,
     store: Store = None,
     coordination: Coordination = None,
@@ -191,6 +210,7 @@ def manager(
     """
     options = _manager_options(listen, workers_listen, tls, insecure, policy, store, accept_loss, name)
     options |= _external_options(external_listen, external_open, external_grpc)
+    options |= sign_in_options(oidc_issuer, oidc_client_id, oidc_audience, oidc_role_map, auth_plugin)
     members = {
         "coordination": _checked_coordination(coordination),
         "advertise": advertise,
