@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from shunter import connect
+from shunter.model.audit.verification import ChainVerifier
 from shunter.model.errors import Unauthorized
 from shunter.model.rest.manager_views import FOLLOWER, LEADER
 from tests.manager_cluster import ManagerCluster, manager_cluster, shared_folder, wait_for
@@ -226,3 +227,30 @@ def test_the_whole_cluster_stops_whichever_manager_is_asked(cluster: ManagerClus
     for name, process in list(cluster.processes.items()):
         assert process.wait(30) == 0, name
         del cluster.processes[name]
+
+
+def test_the_audit_log_has_what_every_manager_accepted_and_goes_on_under_the_next_leader(
+    cluster: ManagerCluster,
+) -> None:
+    """D-45. A follower forwards a change, and says where it came from."""
+    leader = cluster.wait_for_leader()
+    for number in range(2):
+        for asked in cluster.managers:
+            if asked in cluster.processes:
+                with cluster.client(asked) as client:
+                    client.update_queue(f"audited-{asked}-{number}", {"running_max": 1})
+        if not number:
+            cluster.kill(leader)
+            cluster.wait_for_leader(other_than=leader)
+    with cluster.client() as client:
+        records = [each for each in client.audit(limit=200) if each.names[0].startswith("queue audited-")]
+        assert len(records) == 2 * len(cluster.managers) - 1
+        assert {each.source for each in records} == {"127.0.0.1"}
+        page = client.audit_lines()
+        verifier = ChainVerifier()
+        while page.lines:
+            for line in page.lines:
+                verifier.add(line.encode())
+            page = client.audit_lines(after=page.last)
+        verifier.finish()
+        assert verifier.problems == []

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine import commands
+from shunter.engine import engine as engine_module
+from shunter.engine.audit.seal import seal_acts
 from shunter.engine.changes import Change, TaskEnded, TasksLost
 from shunter.engine.engine import Engine
 from shunter.engine.inbox import Command
@@ -21,8 +23,12 @@ from shunter.engine.nodes import disconnect, inventory, registration, reports
 from shunter.engine.round import Round
 from shunter.engine.state.ended_runs import EndedRuns
 from shunter.engine.state.records import TaskSet
+from shunter.model.audit.records import GENESIS
 from shunter.model.lifecycles import NodeEvent, TaskEvent
 from shunter.model.protocol.worker_messages import Lost, Report, Started
+from shunter.ports.security.audit import Act
+from shunter.ports.store import AuditBatch
+from shunter.simulation.world import TENANTS_FROM
 from shunter.watcher import session
 
 Patch = pytest.MonkeyPatch
@@ -180,6 +186,28 @@ def look_up_history_only_once(patch: Patch) -> None:
     patch.setattr(EndedRuns, "add", lambda _self, *_run: None)
 
 
+def record_requests_one_round_late(patch: Patch) -> None:
+    late: list[Act] = []
+
+    def seal_late(round: Round) -> AuditBatch | None:
+        acts, round.acts = round.acts, [*late]
+        late[:] = acts
+        return seal_acts(round)
+
+    patch.setattr(engine_module, "seal_acts", seal_late)
+
+
+def begin_the_audit_log_anew(patch: Patch) -> None:
+    """In every epoch."""
+    start = Engine.start
+
+    async def forgetful(self: Engine, *arguments: Any) -> None:
+        await start(self, *arguments)
+        self.state.audit.head = GENESIS
+
+    patch.setattr(Engine, "start", forgetful)
+
+
 MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (acknowledge_before_the_commit, "was acknowledged before it was committed", 1),
     (order_before_the_commit, "is not committed", 13),
@@ -196,4 +224,6 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (skip_back_off_after_a_lost_keeper, "does not back off", 5),
     (forget_history, "should be run", 0),
     (look_up_history_only_once, "should be run", 0),
+    (record_requests_one_round_late, "in no record of its commit", TENANTS_FROM),
+    (begin_the_audit_log_anew, "the audit log is broken", TENANTS_FROM + 3),
 )

@@ -51,7 +51,7 @@ from shunter.model.metrics.response_counter import ResponseCounter
 from shunter.ports.gateway import Gateway
 from shunter.ports.managers import ManagerClient
 from shunter.ports.principals import Principal
-from shunter.ports.security.audit import request_of
+from shunter.ports.security.audit import request_origin
 
 if TYPE_CHECKING:
     from shunter.api.stomp.server import StompServer
@@ -313,8 +313,11 @@ class App:
         if route.method == "GET":
             result = await route.handle(bound, exchange)
         else:
-            with request_of(origin_of(exchange, route, caller, self._gateway.sign_source)):
+            token = request_origin.set(origin_of(exchange, route, caller, self._gateway.sign_source))
+            try:
                 result = await route.handle(bound, exchange)
+            finally:
+                request_origin.reset(token)
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))
 

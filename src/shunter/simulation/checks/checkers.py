@@ -24,6 +24,7 @@ from shunter.model.lifecycles import NodeState, TaskEvent, TaskState
 from shunter.model.protocol.worker_messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.checks.audit import audit
+from shunter.simulation.checks.audit_chain import AuditChain
 from shunter.simulation.checks.format_rules import FormatRules
 from shunter.simulation.checks.histories import Histories
 from shunter.simulation.checks.leadership import LeaderChecker
@@ -73,6 +74,7 @@ class Checkers:
         self.histories = Histories(self.shadow, self.checked)
         self.status = StatusOrder(self.shadow, self.checked)
         self.leadership = LeaderChecker()
+        self.audit_chain = AuditChain()
         self._machines: dict[str, Machine] = {}
         self._classes: dict[int, ClassKey] = {}  # those that had lanes
 
@@ -82,6 +84,7 @@ class Checkers:
         """A round became durable; the live state is exactly the state after it. Without an engine there is none."""
         changes = decode_round(commit.body)
         self.formats.on_durable(writer, changes)
+        self.audit_chain.on_durable(commit, changes)
         self.model.begin(commit.epoch, commit.version, round(commit.at * 1000))
         for change in changes:
             self.model.apply(change)

@@ -13,6 +13,8 @@ from shunter.engine.engine import Engine
 from shunter.engine.jobs.submit import SubmitResult
 from shunter.model.errors import Busy, NotFound, Rejected, ShunterError, Unavailable
 from shunter.model.job.spec import LONG_RUNNING
+from shunter.ports.principals import Principal
+from shunter.ports.security.audit import Origin, request_of
 from shunter.simulation.checks.reference_records import ModelJob, require
 from shunter.simulation.scenario import never_ends
 from shunter.simulation.workload.actions import UserActions
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from shunter.simulation.world import World
 
 T = TypeVar("T")
+ORIGIN = Origin(Principal("ada", frozenset()), "simulated", "rest", "10.0.0.7")
 ANSWER_TIMEOUT_S = 8.0
 BUSY_MAX_S = 20.0
 ANSWER_LOST_RATE = 0.05
@@ -152,6 +155,13 @@ class Users:
             return False
         return True
 
+    async def _call(self, call: Callable[[Engine], Awaitable[T]], engine: Engine) -> T:
+        """In worlds with tenants, requests leave records in the audit log."""
+        if self._tenants is None:
+            return await call(engine)
+        with request_of(ORIGIN):
+            return await call(engine)
+
     async def request(self, call: Callable[[Engine], Awaitable[T]]) -> T:
         """Repeat a request until answered. An answer may get lost, and then the request is repeated. Busy for a long
         time, such as a full and paused queue, is an answer too; the time without a leader does not count as busy."""
@@ -167,7 +177,7 @@ class Users:
             try:
                 async with asyncio.timeout(ANSWER_TIMEOUT_S):
                     await leader.gate.wait_open()
-                    answer = await call(leader.engine)
+                    answer = await self._call(call, leader.engine)
                     version = leader.engine.committed_version
                     await leader.gate.wait_open()
             except Busy:

@@ -42,7 +42,7 @@ _AFTER = p.int_parameter("after", "only records after this number", 0, NUMBER_MA
 AUDIT_ROUTES = (
     Route(
         "GET", f"{BASE}/audit", "listAudit", "List the records of the audit log, the newest first", list_audit,
-        responses=(ResponseSpec(200, AuditPage),), errors=(400,),
+        responses=(ResponseSpec(200, AuditPage),), errors=(400,), answered_by=AnsweredBy.LEADER,
         query=p.Query((
             p.LIMIT, p.AFTER,
             _filter("user", "only what this user did"),
@@ -55,6 +55,7 @@ AUDIT_ROUTES = (
     Route(
         "GET", f"{BASE}/audit/lines", "exportAudit", "Get lines of the audit log in order, to check their hashes",
         export_audit, responses=(ResponseSpec(200, AuditLines),), errors=(400,), query=p.Query((p.LIMIT, _AFTER)),
+        answered_by=AnsweredBy.LEADER,
     ),
     Route(
         "POST", f"{BASE}/audit/refused", "reportRefused", "For managers: record requests that this one refused",
