@@ -27,6 +27,7 @@ BENCHMARKS = (
     "observability",
     "limiter",
     "etags",
+    "web_ui",
     "failover",
     "managers",
     "lab",

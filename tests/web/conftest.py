@@ -24,6 +24,7 @@ FLAGS = [
 DESKTOP = ViewportSize(width=1440, height=900)
 PHONE = ViewportSize(width=390, height=844)
 WAIT_MAX_MS = 20_000
+NO_ANSWER = "Failed to load resource: net::ERR_FAILED"
 BAD_REQUEST = "Failed to load resource: the server responded with a status of 400 (Bad Request)"
 
 
@@ -65,15 +66,17 @@ class Site:
         is_dark: bool = False,
         bypass_csp: bool = False,
         is_refused: bool = False,
+        is_broken: bool = False,
     ) -> Iterator[Page]:
-        """`bypass_csp`: for tools that inject scripts. `is_refused`: the API refuses a request, which browsers log."""
+        """`bypass_csp`: for tools that inject scripts. Browsers log what the API refuses (`is_refused`), and requests
+        without an answer (`is_broken`)."""
         theme: Literal["dark", "light"] = "dark" if is_dark else "light"
         context = self._browser.new_context(
             viewport=size, color_scheme=theme, storage_state=self._state, bypass_csp=bypass_csp
         )
         context.set_default_timeout(WAIT_MAX_MS)
         try:
-            with clean_page(context, BAD_REQUEST if is_refused else None) as page:
+            with clean_page(context, BAD_REQUEST if is_refused else NO_ANSWER if is_broken else None) as page:
                 page.goto(self.base + path)
                 yield page
         finally:

@@ -142,9 +142,7 @@ def _resources(view: ClusterView) -> list[SeenResource]:
     capacity = nodes.capacity[: nodes.count][rows].sum(axis=0).tolist()
     reserved = nodes.reserved[: nodes.count][rows].sum(axis=0).tolist()
     return [
-        SeenResource(
-            name=name, capacity=format_amount_short(name, int(whole)), reserved=format_amount_short(name, int(used))
-        )
+        SeenResource(name=name, capacity=_format_total(name, int(whole)), reserved=_format_total(name, int(used)))
         for name, whole, used in zip(nodes.resources, capacity, reserved, strict=True)
         if whole > 0
     ]

@@ -6,6 +6,7 @@ Times are counted in buckets of a tenth of a power of ten, so that a percentile 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import accumulate
@@ -21,6 +22,7 @@ SMALLEST_S = 0.001
 BUCKETS_PER_POWER = 10
 BUCKET_MAX = 120
 BOUNDS_S = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0)
+_FIRST_FAILURE = re.compile(r"; first failure: task [^:]*: (.+)", re.DOTALL)
 STATES = ("succeeded", "failed", "cancelled")
 
 
@@ -85,7 +87,7 @@ class JobTally(msgspec.Struct, array_like=True):
         counts = [1, view.count, int(has_failed)]
         add_counts(self.users, {view.user: counts})
         if has_failed:
-            add_counts(self.reasons, {view.reason or "no reason": counts})
+            add_counts(self.reasons, {common_reason(view.reason): counts})
         if view.started_at:
             started_s = seconds_of(view.started_at)
             self.wait.add(max(0.0, started_s - seconds_of(view.submitted_at)))
@@ -132,6 +134,14 @@ class Rollup(msgspec.Struct, omit_defaults=True):
         self.cluster.merge(other.cluster)
         for namespace, tally in other.jobs.items():
             self.jobs.setdefault(namespace, JobTally()).merge(tally)
+
+
+def common_reason(reason: str | None) -> str:
+    """What jobs have in common that failed for the same reason: without the numbers of their tasks."""
+    if not reason:
+        return "no reason"
+    found = _FIRST_FAILURE.search(reason)
+    return found[1] if found else reason
 
 
 def add_counts(counts: dict[str, list[int]], more: Mapping[str, list[int]]) -> None:

@@ -11,7 +11,7 @@ from shunter.gateway.jobs.task_reader import TaskReader
 from shunter.gateway.monitor import analytics
 from shunter.gateway.monitor.analytics import AnalyticsReader, Window
 from shunter.gateway.monitor.rollup_recorder import LATE_S, RollupRecorder, sample_cluster
-from shunter.gateway.monitor.tallies import JobTally, Rollup, Times, decode_rollups, encode_rollup
+from shunter.gateway.monitor.tallies import JobTally, Rollup, Times, common_reason, decode_rollups, encode_rollup
 from shunter.model.rest.monitor.analytics_views import Analytics
 from shunter.ports.metrics import HOUR_S, MINUTE_S
 from shunter.ports.store import Retention
@@ -147,6 +147,13 @@ def test_percentiles_are_right_within_an_eighth() -> None:
         assert abs(found - exact) <= exact / 8
     assert Times().percentile(0.5) is None
     assert times.distribution().buckets[-1] == sum(value >= 100_000 for value in values)
+
+
+def test_jobs_that_failed_for_the_same_reason_are_counted_together() -> None:
+    assert common_reason("3 of 4 tasks failed; first failure: task 0: exit code 1") == "exit code 1"
+    assert common_reason("1 of 9 tasks failed; first failure: task work/7: exit code 1") == "exit code 1"
+    assert common_reason("deadline missed") == "deadline missed"
+    assert common_reason(None) == "no reason"
 
 
 def test_very_many_keys_and_damaged_rows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,10 +64,12 @@ export function SlotBoard({ slots, draft, picked, onChange, onPutBack }: SlotBoa
                 className={styles.slot}
                 data-slot={slot.position}
                 data-state={slot.state}
-                aria-label={describe(slot, jobs)}
                 onClick={() => choose(slot.position)}
               >
                 <SlotContent slot={slot} />
+                {jobs.length > 0 && (
+                  <span className="visually-hidden">planned: {jobs.map(shortName).join(", then ")}</span>
+                )}
               </button>
               {jobs.map((job) => (
                 <button
@@ -89,10 +91,4 @@ export function SlotBoard({ slots, draft, picked, onChange, onPutBack }: SlotBoa
       </SlotGrid>
     </div>
   );
-}
-
-function describe(slot: Slot, jobs: readonly string[]): string {
-  const held = slot.holder ? ` by ${slot.holder}` : "";
-  const planned = jobs.length > 0 ? `; planned: ${jobs.map(shortName).join(", then ")}` : "";
-  return `Slot ${slot.position} on ${slot.nodeName}: ${slot.state.toLowerCase()}${held}${planned}`;
 }

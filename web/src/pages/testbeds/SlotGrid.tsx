@@ -83,7 +83,9 @@ export function SlotContent({ slot }: { slot: Slot }) {
   return (
     <>
       <span className={styles.slotHead}>
+        <span className="visually-hidden">Slot</span>
         <span className="muted">{slot.position}</span>
+        <span className="visually-hidden">on {slot.nodeName}:</span>
         <span>
           <Glyph look={lookOf(slot.state)} /> {slot.state.toLowerCase()}
         </span>
