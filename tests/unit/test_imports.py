@@ -143,7 +143,9 @@ RULES: dict[str, tuple[str, str]] = {
     ),
     "worker.runtimes.docker": ("log model worker .runtimes", "aiodocker? aiohttp? msgspec"),
     "worker": ("log model ports .health .keeper .process .runtimes", "msgspec"),
-    "kube": ("log model testbeds", "aiohttp msgspec yaml?"),
+    "kube.client": ("log model", "aiohttp msgspec yaml?"),
+    "kube.install": ("model .client", ""),
+    "kube": ("log model ports testbeds .client .install", "msgspec"),
     "simulation.fleet": ("log model ports", ""),
     "simulation.runtime": ("engine model planning ports watcher simulation .fleet .workload", "msgspec"),
     "simulation.workload": (

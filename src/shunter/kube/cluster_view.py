@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from shunter.kube.api import KubeApi
+from shunter.kube.client.api import KubeApi
+from shunter.kube.client.mirror import Mirror
 from shunter.kube.custom_objects import CustomObject, read_custom_object
-from shunter.kube.mirror import Mirror
 from shunter.kube.node import Node, read_node
 from shunter.kube.pod import Pod, read_pod
 from shunter.kube.resources import NODES, OBJECTS, PODS

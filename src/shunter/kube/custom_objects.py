@@ -6,6 +6,7 @@ its uids are UUIDs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
@@ -16,13 +17,19 @@ from msgspec.structs import replace
 from shunter.model.errors import Invalid
 from shunter.model.objects.batch_jobs import BatchJob, Claim
 from shunter.model.objects.documents import object_document, read_object
-from shunter.model.objects.object_meta import Document, ObjectName
-from shunter.model.objects.objects import Object
+from shunter.model.objects.object_meta import Document, Meta, ObjectName
+from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED, Draft, Object, Spec
+from shunter.model.objects.schedulings import Scheduling
 from shunter.model.objects.testbeds import SlotState, Testbed
+from shunter.model.schema.name_fields import LABEL_KEY_PATTERN
 
-_METADATA = ("name", "namespace", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "labels")
+_METADATA = ("name", "namespace", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp")
+_HIDDEN_ANNOTATIONS = ("kubectl.kubernetes.io/", "shunter.dev/")
+USER_ANNOTATION = "shunter.dev/user"
 CLAIM_FIELDS = ("activeScheduling", "creationRequest")
 _UID_BITS = 63
+_LABEL_KEY = re.compile(LABEL_KEY_PATTERN)
+_STRUCTS: dict[str, Any] = {TESTBED: Testbed, BATCH_JOB: BatchJob, SCHEDULING: Scheduling}
 
 
 class CustomObject(msgspec.Struct, frozen=True):
@@ -42,11 +49,12 @@ def read_custom_object(document: Document) -> CustomObject:
     name = ObjectName(metadata["namespace"], metadata["name"])
     version = int(metadata["resourceVersion"])
     try:
-        object = read_object(_own_document(document))
+        object: Any = read_object(_own_document(document))
     except Invalid as error:
         problems = tuple(str(problem) for problem in error.problems)
         return CustomObject(name, metadata["uid"], version, document, problems=problems)
-    return CustomObject(name, metadata["uid"], version, document, object)
+    user = (metadata.get("annotations") or {}).get(USER_ANNOTATION, "")
+    return CustomObject(name, metadata["uid"], version, document, replace(object, meta=replace(object.meta, user=user)))
 
 
 def with_status(found: CustomObject, status: Any) -> Document:
@@ -62,6 +70,36 @@ def with_claim(found: CustomObject, claim: Claim | None) -> Document:
     written = object_document(job)["spec"]
     spec = {name: value for name, value in found.document["spec"].items() if name not in CLAIM_FIELDS}
     return {**found.document, "spec": spec | {name: written[name] for name in CLAIM_FIELDS if name in written}}
+
+
+def new_document(draft: Draft, spec: Spec, user: str) -> Document:
+    """The document that makes an object."""
+    made: Any = _STRUCTS[draft.kind](Meta(0, draft.name.namespace, draft.name.name, 0, user), spec)
+    metadata: Document = {
+        "name": draft.name.name,
+        "namespace": draft.name.namespace,
+        "labels": draft.labels,
+        "annotations": {**draft.annotations, USER_ANNOTATION: user},
+    }
+    return {"apiVersion": API_VERSIONS[0], "kind": draft.kind, "metadata": metadata, "spec": _spec_document(made)}
+
+
+def with_draft(found: CustomObject, draft: Draft, spec: Spec) -> Document:
+    """The document for an update by a user, who leaves claim and status alone."""
+    before = found.object
+    made: Any = _STRUCTS[draft.kind](Meta(0, "", "", 0, ""), spec) if before is None else replace(before, spec=spec)
+    metadata = found.document["metadata"]
+    changed = {
+        **metadata,
+        "labels": _merged(metadata.get("labels"), draft.labels),
+        "annotations": _merged(metadata.get("annotations"), draft.annotations),
+    }
+    return {**found.document, "metadata": changed, "spec": _spec_document(made)}
+
+
+def with_external(found: CustomObject, external: dict[str, list[dict[str, str]]]) -> Document:
+    """The document of a BatchJob for an update of what schedulers store with it."""
+    return {**found.document, "spec": {**found.document["spec"], "externalScheduler": external}}
 
 
 def with_problems(found: CustomObject) -> Document:
@@ -99,4 +137,26 @@ def _own_document(document: Document) -> Document:
     """The document with the metadata that our manifests have."""
     metadata: Mapping[str, Any] = document["metadata"]
     own = {key: metadata[key] for key in _METADATA if key in metadata}
+    own |= {"labels": _readable(metadata.get("labels")), "annotations": _readable(metadata.get("annotations"))}
     return {**document, "metadata": {**own, "uid": str(uid_number(metadata["uid"]))}}
+
+
+def _readable(entries: Mapping[str, str] | None) -> dict[str, str]:
+    """Labels and annotations without those of machinery, and without keys that our manifests cannot have."""
+    found = {key: value for key, value in (entries or {}).items() if not key.startswith(_HIDDEN_ANNOTATIONS)}
+    return {key: value for key, value in found.items() if _LABEL_KEY.fullmatch(key)}
+
+
+def _merged(entries: Mapping[str, str] | None, own: Mapping[str, str]) -> dict[str, str]:
+    """Ours, and those that we do not show."""
+    readable = _readable(entries)
+    return {key: value for key, value in (entries or {}).items() if key not in readable} | dict(own)
+
+
+def _spec_document(each: Object) -> Document:
+    """A spec as the API server takes it: fractions only as text."""
+    spec: Document = object_document(each)["spec"]
+    timeout = spec.get("confirmationTimeout")
+    if timeout is not None:
+        spec["confirmationTimeout"] = int(timeout) if timeout == int(timeout) else f"{timeout}s"
+    return spec

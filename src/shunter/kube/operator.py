@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from shunter.kube.client.lease import Lease
 from shunter.kube.cluster_view import ClusterView, Key
-from shunter.kube.lease import Lease
 from shunter.kube.reconcilers import Reconcilers
 from shunter.log import Log
 from shunter.model.errors import Conflict, NotFound, ShunterError

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shunter.kube.crds import EXECUTOR_CLASS, GHOST_CLASS, LABELS
 from shunter.kube.custom_objects import CustomObject, executor_pod_name, ghost_pod_name
+from shunter.kube.install.crds import EXECUTOR_CLASS, GHOST_CLASS, LABELS
 from shunter.kube.quantities import kube_quantities
 from shunter.kube.resources import (
     BATCH_JOB,

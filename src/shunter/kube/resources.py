@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from shunter.kube.api import Resource
+from shunter.kube.client.api import Resource
 from shunter.model.objects.objects import GROUP, PLURALS, VERSION
 
 PODS = Resource("", "v1", "pods")
 NODES = Resource("", "v1", "nodes", is_namespaced=False)
-LEASES = Resource("coordination.k8s.io", "v1", "leases")
 OBJECTS = {kind: Resource(GROUP, VERSION, plural) for plural, kind in PLURALS.items()}
 
 ROLE = "shunter.dev/role"  # a label

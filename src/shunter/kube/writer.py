@@ -7,10 +7,10 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from shunter.kube.api import KubeApi
+from shunter.kube.client.api import KubeApi
+from shunter.kube.client.lease import Lease
 from shunter.kube.cluster_view import ClusterView
 from shunter.kube.custom_objects import CustomObject, with_claim, with_problems, with_status
-from shunter.kube.lease import Lease
 from shunter.kube.pod import Pod
 from shunter.kube.pod_templates import binding
 from shunter.kube.resources import OBJECTS, PODS

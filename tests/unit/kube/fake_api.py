@@ -9,7 +9,7 @@ import itertools
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from shunter.kube.api import KubeApi, Resource, WatchEvent
+from shunter.kube.client.api import KubeApi, Resource, WatchEvent
 from shunter.kube.resources import NODES, PODS
 from shunter.model.errors import Conflict, Gone, NotFound
 from shunter.model.objects.object_meta import Document
@@ -60,7 +60,10 @@ class FakeKubeApi(KubeApi):
 
     # ---- writing ----
 
-    async def create(self, resource: Resource, document: Document, subresource: str = "") -> Document:
+    async def create(
+        self, resource: Resource, document: Document, subresource: str = "", *, is_dry_run: bool = False
+    ) -> Document:
+        assert not is_dry_run
         self._begin("POST", resource, document, subresource)
         if subresource == "binding":
             return await self._bind(document)
@@ -77,7 +80,10 @@ class FakeKubeApi(KubeApi):
             made.setdefault("status", {"phase": "Pending"})
         return await self._put(key, made, "ADDED")
 
-    async def replace(self, resource: Resource, document: Document, subresource: str = "") -> Document:
+    async def replace(
+        self, resource: Resource, document: Document, subresource: str = "", *, is_dry_run: bool = False
+    ) -> Document:
+        assert not is_dry_run
         self._begin("PUT", resource, document, subresource)
         key = _key(resource, document)
         before = self._find(resource, document["metadata"]["name"], document["metadata"].get("namespace"))

@@ -10,12 +10,12 @@ from typing import Any
 from uuid import uuid4
 
 from shunter.app.diagnosis.log_setup import set_up_logging
-from shunter.kube.api import KubeApi
+from shunter.kube.client.api import KubeApi
+from shunter.kube.client.connection import Connection, find_connection
+from shunter.kube.client.lease import Lease
 from shunter.kube.cluster_view import ClusterView
-from shunter.kube.connection import Connection, find_connection
-from shunter.kube.crds import NAMESPACE, manifests
-from shunter.kube.install import install
-from shunter.kube.lease import Lease
+from shunter.kube.install.apply import install
+from shunter.kube.install.crds import NAMESPACE, manifests
 from shunter.kube.operator import Operator
 from shunter.kube.reconcilers import Images, Reconcilers
 from shunter.kube.writer import Writer

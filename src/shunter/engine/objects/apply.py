@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from shunter.engine import changes as c
 from shunter.engine.round import Round
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, Problem
-from shunter.model.objects.apply_rules import check_read_only_fields, is_unchanged, resolve_spec
-from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, BatchJobState
+from shunter.model.objects.apply_rules import check_read_only_fields, is_unchanged, refuse_change, resolve_spec
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
 from shunter.model.objects.documents import object_document
 from shunter.model.objects.object_meta import Document, Meta, ObjectName
-from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft, Object
-from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingState
+from shunter.model.objects.objects import BATCH_JOB, TESTBED, Draft, Object
+from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingSpec
 from shunter.model.objects.testbeds import TestbedState
 from shunter.testbeds.batch_job_reconcile import reset
 from shunter.testbeds.strategies import infeasible_reasons
@@ -188,7 +188,7 @@ def check_drafts(round: Round, drafts: list[Draft]) -> None:
         before: Any = registry.get(draft.kind, draft.name)
         resolve_spec(draft, before)  # raises Conflict where it is based on another version
         if before is not None:
-            _refuse_change(draft, before)
+            refuse_change(draft, before)
         if isinstance(draft.spec, SchedulingSpec):
             problems += _infeasible_problems(round, draft.spec, drafts, path)
     check_read_only_fields(
@@ -218,29 +218,6 @@ def _check_revision(kind: str, object: Any, revision: int) -> None:
             f"{object.meta.revision}",
             (Problem("metadata.resourceVersion", "is not the current version", revision, "read it again first"),),
         )
-
-
-def _refuse_change(draft: Draft, before: Any) -> None:
-    if before.meta.is_deleting:
-        raise Conflict(f"{draft.kind} '{draft.name}' is being deleted; try again when it is gone")
-    if draft.kind == SCHEDULING:
-        if draft.spec.testbed != before.spec.testbed:  # type: ignore[union-attr]
-            raise Conflict(
-                f"Scheduling '{draft.name}' uses Testbed '{before.spec.testbed}', which is immutable; delete the "
-                "Scheduling and create another one",
-                (Problem("spec.testbed", "is immutable", None, "delete the Scheduling and create another one"),),
-            )
-        if draft.spec != before.spec and before.status.state in (SchedulingState.FAILED, SchedulingState.FINISHED):
-            raise Conflict(
-                f"Scheduling '{draft.name}' is in {before.status.state.wire_name}; delete it and create another"
-            )
-    if isinstance(before, BatchJob) and isinstance(draft.spec, BatchJobSpec):
-        same = replace(draft.spec, external=before.spec.external) == before.spec
-        if not same and before.status.application:
-            raise Conflict(
-                f"BatchJob '{draft.name}' is running for Scheduling '{before.status.active_scheduling}': only its "
-                "externalScheduler can be changed; delete the Scheduling first to change other fields",
-            )
 
 
 def _infeasible_problems(round: Round, spec: SchedulingSpec, drafts: list[Draft], path: str) -> list[Problem]:

@@ -5,14 +5,16 @@ Called by the engine, and by test doubles of it, where they compare and write in
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from shunter.model.errors import Conflict
-from shunter.model.objects.batch_jobs import BatchJobSpec
+from shunter.model.errors import Conflict, Problem
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec
 from shunter.model.objects.object_fields import CLAIM_LABELS
 from shunter.model.objects.object_meta import Document
-from shunter.model.objects.objects import Draft, Object, Spec
+from shunter.model.objects.objects import SCHEDULING, Draft, Object, Spec
+from shunter.model.objects.schedulings import SchedulingState
 from shunter.model.schema.problems import Problems
 
 DERIVED_STATUS_FIELDS = ("conditions", "unusedFields")  # of a status
@@ -37,6 +39,30 @@ def is_unchanged(draft: Draft, spec: Spec, existing: Object) -> bool:
     """Whether nothing would change."""
     meta = existing.meta
     return spec == existing.spec and draft.labels == meta.labels and draft.annotations == meta.annotations
+
+
+def refuse_change(draft: Draft, before: Any) -> None:
+    """Raises Conflict if an object that exists may not become this, in the state in which it is."""
+    if before.meta.is_deleting:
+        raise Conflict(f"{draft.kind} '{draft.name}' is being deleted; try again when it is gone")
+    if draft.kind == SCHEDULING:
+        if draft.spec.testbed != before.spec.testbed:  # type: ignore[union-attr]
+            raise Conflict(
+                f"Scheduling '{draft.name}' uses Testbed '{before.spec.testbed}', which is immutable; delete the "
+                "Scheduling and create another one",
+                (Problem("spec.testbed", "is immutable", None, "delete the Scheduling and create another one"),),
+            )
+        if draft.spec != before.spec and before.status.state in (SchedulingState.FAILED, SchedulingState.FINISHED):
+            raise Conflict(
+                f"Scheduling '{draft.name}' is in {before.status.state.wire_name}; delete it and create another"
+            )
+    if isinstance(before, BatchJob) and isinstance(draft.spec, BatchJobSpec):
+        same = msgspec.structs.replace(draft.spec, external=before.spec.external) == before.spec
+        if not same and before.status.application:
+            raise Conflict(
+                f"BatchJob '{draft.name}' is running for Scheduling '{before.status.active_scheduling}': only its "
+                "externalScheduler can be changed; delete the Scheduling first to change other fields",
+            )
 
 
 def check_read_only_fields(drafts: Sequence[Draft], existing_objects: Sequence[Document | None]) -> None:

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from shunter.kube.api import KubeApi
-from shunter.kube.resources import LEASES
+from shunter.kube.client.api import KubeApi, Resource
 from shunter.log import Log
 from shunter.model.errors import Conflict, NotFound, ShunterError, Unavailable
 from shunter.model.objects.object_meta import Document
 
 DURATION_S = 15.0
+LEASES = Resource("coordination.k8s.io", "v1", "leases")
 
 log = Log(__name__)
 

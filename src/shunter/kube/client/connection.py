@@ -107,7 +107,7 @@ def _content(path: Path, section: dict[str, Any], field: str) -> bytes:
     """A certificate or key, which a kubeconfig has either as data or as the path of a file."""
     try:
         if data := section.get(f"{field}-data"):
-            return b64decode(data)
+            return b64decode(data, validate=True)
         return _next_to(path, section[field]).read_bytes() if section.get(field) else b""
     except (OSError, ValueError) as error:
         raise _invalid(path, f"{field}: {error}") from None

@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from shunter.kube.api import KubeApi, Resource
-from shunter.kube.crds import Manifest
+from shunter.kube.client.api import KubeApi, Resource
+from shunter.kube.install.crds import Manifest
 from shunter.model.errors import NotFound, Unavailable
 
 ESTABLISHED_MAX_S = 30.0

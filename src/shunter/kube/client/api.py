@@ -13,7 +13,7 @@ from urllib.parse import quote
 import aiohttp
 import msgspec
 
-from shunter.kube.connection import Connection
+from shunter.kube.client.connection import Connection
 from shunter.model.errors import (
     Busy,
     Conflict,
@@ -39,6 +39,7 @@ WATCH_S = 290  # then the server ends a watch, and a new one continues
 FIELD_MANAGER = "shunter-operator"
 _APPLY = "application/apply-patch+yaml"
 _JSON = "application/json"
+_DRY_RUN = {"dryRun": "All"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +119,22 @@ class KubeApi:
 
     # ---- writing ----
 
-    async def create(self, resource: Resource, document: Document, subresource: str = "") -> Document:
+    async def create(
+        self, resource: Resource, document: Document, subresource: str = "", *, is_dry_run: bool = False
+    ) -> Document:
+        """A dry run checks everything and changes nothing; so it does for `replace`."""
         metadata = document["metadata"]
         name = metadata["name"] if subresource else None
-        return await self._write("POST", resource.path(metadata.get("namespace"), name, subresource), document)
+        path = resource.path(metadata.get("namespace"), name, subresource)
+        return await self._write("POST", path, document, query=_DRY_RUN if is_dry_run else None)
 
-    async def replace(self, resource: Resource, document: Document, subresource: str = "") -> Document:
+    async def replace(
+        self, resource: Resource, document: Document, subresource: str = "", *, is_dry_run: bool = False
+    ) -> Document:
         """Raises Conflict if the document is not based on the current version."""
         metadata = document["metadata"]
         path = resource.path(metadata.get("namespace"), metadata["name"], subresource)
-        return await self._write("PUT", path, document)
+        return await self._write("PUT", path, document, query=_DRY_RUN if is_dry_run else None)
 
     async def apply(self, resource: Resource, document: Document) -> Document:
         """Server-side apply: creates the object, or changes the fields of it that we own."""

@@ -2,14 +2,14 @@
 classes, and the account of the operator with its permissions.
 
 The schemas are made from the field tables of `model.objects`, so that they cannot diverge from what Shunter reads.
-Pure: `kube.install` applies what this returns."""
+Pure: `kube.install.apply` applies what this returns."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from shunter import __version__
-from shunter.kube.structural_schema import ANY, RULES, go_pattern, property_at, rule, structural
+from shunter.kube.install.structural_schema import ANY, RULES, go_pattern, property_at, rule, structural
 from shunter.model.job.task_fields import RESOURCE_PATTERN
 from shunter.model.objects.object_fields import BATCH_JOB_NAME_SIZE_MAX, DOCUMENTS
 from shunter.model.objects.objects import BATCH_JOB, GROUP, PLURALS, SCHEDULING, SHORT_NAMES, TESTBED, VERSION

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from shunter.kube.api import KubeApi, Resource
+from shunter.kube.client.api import KubeApi, Resource
 from shunter.log import Log
 from shunter.model.errors import Gone, ShunterError
 from shunter.model.objects.object_meta import Document, ObjectName
