@@ -37,11 +37,14 @@ def is_exceeded(state: State, record: ClassRecord) -> bool:
 
 
 def pending_quotas(state: State) -> Mapping[str, TenantQuota]:
-    """Of the tenants that have tasks to place, by namespace."""
+    """Of the tenants that have tasks to place, by namespace. Tenants without such tasks cost nothing."""
     found: dict[str, TenantQuota] = {}
-    for tenant in state.tenants.limited.values():
-        if any(state.pending_tasks[namespace] for namespace in tenant.namespaces):
-            found |= dict.fromkeys(tenant.namespaces, _quota(state, tenant))
+    if not state.tenants.limited:
+        return found
+    for namespace, count in state.pending_tasks.items():
+        tenant = state.tenants.limited.get(state.tenants.owner_of(namespace)) if count else None
+        if tenant is not None and namespace not in found:
+            found.update(dict.fromkeys(tenant.namespaces, _quota(state, tenant)))
     return found
 
 
