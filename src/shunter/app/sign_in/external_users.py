@@ -60,7 +60,7 @@ def read_oidc_settings(options: UpOptions) -> OidcSettings | None:
         issuer=check_secure_url(options.oidc_issuer, "--oidc-issuer"),
         client_id=client_id,
         audiences=options.oidc_audiences or (client_id,),
-        grants=tuple(parse_grant(each, "--oidc-role-map") for each in options.oidc_role_map),
+        grants=tuple(parse_grant(each, "oidc.role_map") for each in options.oidc_role_map),
         user_claim=options.oidc_user_claim or USER_CLAIM_DEFAULT,
         groups_claim=options.oidc_groups_claim or GROUPS_CLAIM_DEFAULT,
         scopes=options.oidc_scopes or SCOPES_DEFAULT,

@@ -4,6 +4,7 @@ by `gateway.authentication`."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from shunter.gateway.sign_in.plugin_users import PluginUsers
 from shunter.model.identity.oidc import ExternalUser
@@ -24,9 +25,10 @@ class ExternalUsers:
 
     @property
     def fingerprint(self) -> str:
-        """Other than that of other settings: users must sign in again when roles are mapped in another way."""
+        """Other than that of other settings: users must sign in again when roles are mapped in another way. Managers
+        may have the file with authorities in different places."""
         plugins = () if self._plugins is None else self._plugins.names
-        return repr((None if self.issuer is None else self.issuer.settings, plugins))
+        return repr((None if self.issuer is None else replace(self.issuer.settings, ca_file=""), plugins))
 
     def find(self, credential: str) -> ExternalUser | None:
         """Raises Unauthorized with the reason, where there is one that the sender may read."""
