@@ -54,4 +54,7 @@ def test_switching_the_policy_compares_before_and_after(site: Site) -> None:
         table = page.get_by_role("region", name="Before and after: one line for each time that a policy decided")
         expect(table.get_by_role("row").nth(1)).to_contain_text("spread (now)")
         expect(table.get_by_role("row").nth(2)).to_contain_text("e-pvm")
+        page.get_by_role("button", name="Compare the waiting times").click()
+        expect(table.get_by_role("columnheader", name="Wait, median")).to_be_visible()
+        expect(table.get_by_role("row").nth(1).get_by_role("cell").nth(7)).to_contain_text("s")
     site.cluster.shunter("policies", "use", "e-pvm", code=None)

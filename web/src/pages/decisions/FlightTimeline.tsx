@@ -92,9 +92,9 @@ export function FlightTimeline({ flight, current, onPick }: FlightTimelineProps)
       </div>
       <div className={styles.scale}>
         <Time at={isoOf(flight.at_ms[0])} />
-        <Legend items={LEGEND} />
         <Time at={isoOf(flight.at_ms.at(-1))} />
       </div>
+      <Legend items={LEGEND} />
       <div className={styles.steps}>
         <button type="button" disabled={at <= 0} onClick={() => pick(at - 1)}>
           Earlier
