@@ -22,6 +22,7 @@ BRIDGE=kube0
 CGROUP=/$NAMESPACE         # parent of all pods, so that `down` removes only ours
 API=https://127.0.0.1:26402
 LOCK=/run/lock/shunter-kube.lock
+LOCK_MAX_S=900
 KUBECTL="$CACHE/bin/kubectl --kubeconfig $FOLDER/pki/admin.conf"
 SYSCTLS="vm.overcommit_memory kernel.panic kernel.panic_on_oops"  # the kubelet sets them for the whole machine
 # Made by the kubelet, the CNI plugins and containerd, whatever one sets. `down` removes those that `up` did not find.
@@ -46,7 +47,10 @@ main() {
 start() {
     mkdir -p "$FOLDER"/{log,pids,pki,cni,kubelet} /run/lock
     exec 8>"$LOCK"
-    flock -n 8 || { echo "kube_cluster: another cluster runs on this machine: $LOCK is locked" >&2 && return 1; }
+    if ! flock -n 8; then
+        echo "kube_cluster: waiting for another cluster on this machine, which has locked $LOCK" >&2
+        flock -w "$LOCK_MAX_S" 8 || { echo "kube_cluster: it still runs after $LOCK_MAX_S s" >&2 && return 1; }
+    fi
     make_namespace
     inside "$SELF" "$FOLDER" _start
 }

@@ -20,7 +20,7 @@ FOLDERS = ("testbeds", "batchjobs", "profiler")
 
 @pytest.mark.smoke
 def test_the_examples_apply_unchanged_and_again(kube: Kube, tmp_path: Path) -> None:
-    """Those of the documents are among them."""
+    """S0-02, S1-22: those of the documents are among them."""
     assert kube
     default = Kube("default", tmp_path)  # which some of them name
     for folder in FOLDERS:

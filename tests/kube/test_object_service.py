@@ -54,6 +54,8 @@ async def delete_all(api: KubeApi) -> None:
 @pytest.mark.smoke
 @pytest.mark.parametrize("claim", CLAIMS)
 async def test_kube_objects(claim: Claim, service: KubeObjectService) -> None:
+    """S0-03: the store is that of Kubernetes."""
+
     async def settle() -> None:
         """Until the watches have told of all that is there."""
         found = (await service.objects(ObjectQuery())).items

@@ -91,6 +91,7 @@ def test_a_full_node_says_what_is_missing_and_ghosts_keep_others_out(kube: Kube)
 
 
 def test_a_failing_executor_fails_its_job_with_the_exit_code(kube: Kube) -> None:
+    """S1-27: its log can be read until the Scheduling is deleted, and then the job is ready again."""
     kube("label", "node", NODE, "bench=0")
     with kube.operator():
         kube.apply(testbed(), command("bad", "echo why; exit 3"), queue("first", "bad"))
@@ -112,6 +113,7 @@ def test_spark_and_flink_are_refused_with_the_reason(kube: Kube) -> None:
 
 @pytest.mark.smoke
 def test_another_operator_takes_over_when_one_is_killed_and_the_run_goes_on(kube: Kube) -> None:
+    """S0-01: the same pod ends the same run."""
     kube("label", "node", NODE, "bench=0")
     with kube.operator() as first:
         kube.apply(testbed(), command("long", "sleep 8; echo done"), queue("first", "long"))

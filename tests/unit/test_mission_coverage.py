@@ -17,8 +17,10 @@ NUMBER = re.compile(r"\b(?:S0|S1|C|R|D|U)-\d\d\b")
 FOLDERS = (
     "tests/e2e",
     "tests/frameworks",
+    "tests/kube",
     "tests/unit/engine",
     "tests/unit/gateway",
+    "tests/unit/kube",
     "tests/unit/schedulers",
     "tests/unit/testbeds",
 )

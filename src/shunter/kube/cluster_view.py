@@ -24,7 +24,7 @@ class ClusterView:
     def __init__(self, api: KubeApi) -> None:
         self.dirty: set[Key] = set()
         self.changed = asyncio.Event()
-        self.pods_by_node: dict[str, dict[ObjectName, Pod]] = defaultdict(dict)
+        self._pods_by_node: dict[str, dict[ObjectName, Pod]] = defaultdict(dict)
         self.pods_by_testbed: dict[ObjectName, dict[ObjectName, Pod]] = defaultdict(dict)
         self.pods_by_job: dict[ObjectName, dict[int, Pod]] = defaultdict(dict)
         self.pods = Mirror(api, PODS, read_pod, self._on_pod)
@@ -48,6 +48,9 @@ class ClusterView:
 
     def find(self, kind: str, name: ObjectName) -> CustomObject | None:
         return self.objects[kind].items.get(name)
+
+    def pods_on(self, node: str) -> Iterable[Pod]:
+        return self._pods_by_node.get(node, {}).values()
 
     def mark(self, kind: str, name: ObjectName) -> None:
         self.dirty.add((kind, name))
@@ -117,7 +120,7 @@ class ClusterView:
 
     def _remember(self, pod: Pod) -> None:
         if pod.node:
-            self.pods_by_node[pod.node][pod.name] = pod
+            self._pods_by_node[pod.node][pod.name] = pod
         assignment = pod.assignment
         if assignment is not None:
             self.pods_by_testbed[assignment.testbed][pod.name] = pod
@@ -126,7 +129,7 @@ class ClusterView:
 
     def _forget(self, pod: Pod) -> None:
         if pod.node:
-            _drop(self.pods_by_node, pod.node, pod.name)
+            _drop(self._pods_by_node, pod.node, pod.name)
         assignment = pod.assignment
         if assignment is not None:
             _drop(self.pods_by_testbed, assignment.testbed, pod.name)

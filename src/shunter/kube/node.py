@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -38,7 +38,7 @@ def read_node(document: Document) -> Node:
 
 
 def labelled_nodes(
-    testbed: Testbed, nodes: Iterable[Node], pods_by_node: Mapping[str, Iterable[Pod]]
+    testbed: Testbed, nodes: Iterable[Node], pods_on: Callable[[str], Iterable[Pod]]
 ) -> list[LabelledNode]:
     """The nodes with the testbed's label, and what its slots may use: all that pods of others do not request."""
     label = testbed.spec.node_label
@@ -46,7 +46,7 @@ def labelled_nodes(
         LabelledNode(
             name=node.name.name,
             label=node.labels[label],
-            free=_free_amounts(testbed, node, pods_by_node.get(node.name.name, ())),
+            free=_free_amounts(testbed, node, pods_on(node.name.name)),
             is_ready=not node.not_ready_reason,
             not_ready_reason=node.not_ready_reason,
         )

@@ -21,8 +21,6 @@ log = Log(__name__)
 class Operator:
     def __init__(self, view: ClusterView, reconcilers: Reconcilers, lease: Lease | None = None) -> None:
         self._view, self._reconcilers, self._lease = view, reconcilers, lease
-        self.rounds = 0  # looks at all that had changed
-        self.is_idle = asyncio.Event()
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -38,12 +36,9 @@ class Operator:
             await self._wait_until_leading()
             await self._view.changed.wait()
             self._view.changed.clear()
-            self.is_idle.clear()
             while keys := self._take():
                 for key in keys:
                     await self._reconcile(key)
-            self.rounds += 1
-            self.is_idle.set()
 
     async def _wait_until_leading(self) -> None:
         lease = self._lease

@@ -13,6 +13,7 @@ from shunter.model.objects.object_meta import Document, ObjectName
 from shunter.model.objects.testbeds import SlotPlace
 
 ENDED_PHASES = ("Succeeded", "Failed")
+_DISRUPTIONS = ("Evicted", "NodeAffinity", "NodeShutdown", "OutOf", "Preempting", "Terminated", "UnexpectedAdmission")
 
 
 class Assignment(msgspec.Struct, frozen=True, gc=False):
@@ -72,9 +73,7 @@ def read_pod(document: Document) -> Pod:
         started_ms=max((_instant(each, "startedAt") for each in containers), default=0),
         ended_ms=max((_instant(each, "finishedAt") for each in containers), default=0),
         scheduler=spec.get("schedulerName", ""),
-        was_disrupted=any(
-            each["type"] == "DisruptionTarget" and each["status"] == "True" for each in status.get("conditions") or ()
-        ),
+        was_disrupted=_was_disrupted(status),
     )
 
 
@@ -128,6 +127,13 @@ def _failure(status: Document, containers: tuple[Document, ...] | list[Document]
             why = "" if ended.get("reason") in (None, "Error") else f" ({ended['reason']})"
             return f"exit code {ended['exitCode']}{why}"
     return str(status.get("message", ""))
+
+
+def _was_disrupted(status: Document) -> bool:
+    """Whether Kubernetes ended it: it was evicted or preempted, its node went, or the kubelet did not take it."""
+    conditions = status.get("conditions") or ()
+    is_target = any(each["type"] == "DisruptionTarget" and each["status"] == "True" for each in conditions)
+    return is_target or status.get("reason", "").startswith(_DISRUPTIONS)
 
 
 def _instant(container: Document, field: str) -> int:

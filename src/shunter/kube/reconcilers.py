@@ -74,7 +74,7 @@ class Reconcilers:
     async def _reconcile_testbed(self, found: CustomObject) -> None:
         testbed: Testbed = found.object
         pods = self._view.pods_by_testbed.get(found.name, {})
-        nodes = labelled_nodes(testbed, self._view.nodes.items.values(), self._nodes_pods())
+        nodes = labelled_nodes(testbed, self._view.nodes.items.values(), self._view.pods_on)
         uses = slot_uses(pods.values())
         status = reconcile_testbed(testbed, nodes, uses, now_ms())
         claims = tuple(claim for claim in status.claims if self._view.find(SCHEDULING, claim) is not None)
@@ -99,9 +99,6 @@ class Reconcilers:
         missing = [slot for place, slot in slots.items() if place not in there and slot.state is not SlotState.ERROR]
         await self._writer.delete_pods(wrong)
         await self._writer.create_pods(ghost_pod(found, slot, self._images.ghost) for slot in missing)
-
-    def _nodes_pods(self) -> dict[str, list[Pod]]:
-        return {node: list(pods.values()) for node, pods in self._view.pods_by_node.items()}
 
     # ---- batch jobs ----
 
@@ -156,7 +153,7 @@ class Reconcilers:
         if node is None:
             return False
         used = dict(pod.requests)
-        for other in self._view.pods_by_node.get(place.node, {}).values():
+        for other in self._view.pods_on(place.node):
             if not other.has_ended:
                 add_amounts(used, other.requests)
         return all(amount <= node.allocatable.get(name, 0) for name, amount in used.items() if pod.requests.get(name))

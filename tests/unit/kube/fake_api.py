@@ -7,6 +7,7 @@ import asyncio
 import copy
 import itertools
 from collections.abc import AsyncIterator, Callable
+from random import Random
 from typing import Any
 
 from shunter.kube.client.api import KubeApi, Resource, WatchEvent
@@ -26,6 +27,8 @@ class FakeKubeApi(KubeApi):
         self.events: list[tuple[int, str, str, Document]] = []
         self.forgotten = 0  # watches from before this version are gone
         self.fail: Callable[[str, str], None] = lambda _method, _path: None
+        self.on_put: Callable[[], None] = lambda: None
+        self.random: Random | None = None  # how long each request takes, in steps of the loop
         self.log: list[str] = []
         self._version, self._uids = 0, itertools.count(1)
         self._changed = asyncio.Condition()
@@ -36,6 +39,7 @@ class FakeKubeApi(KubeApi):
     # ---- reading ----
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Document:
+        await self._take_time()
         self.requests += 1
         return copy.deepcopy(self._find(resource, name, namespace))
 
@@ -52,6 +56,7 @@ class FakeKubeApi(KubeApi):
                 raise Gone("too old resource version")
             for number, type, plural, document in list(self.events):
                 if number > last and plural == resource.plural:
+                    await self._take_time()
                     yield WatchEvent(type, copy.deepcopy(document))
                 last = max(last, number)
             async with self._changed:
@@ -64,6 +69,7 @@ class FakeKubeApi(KubeApi):
         self, resource: Resource, document: Document, subresource: str = "", *, is_dry_run: bool = False
     ) -> Document:
         assert not is_dry_run
+        await self._take_time()
         self._begin("POST", resource, document, subresource)
         if subresource == "binding":
             return await self._bind(document)
@@ -84,6 +90,7 @@ class FakeKubeApi(KubeApi):
         self, resource: Resource, document: Document, subresource: str = "", *, is_dry_run: bool = False
     ) -> Document:
         assert not is_dry_run
+        await self._take_time()
         self._begin("PUT", resource, document, subresource)
         key = _key(resource, document)
         before = self._find(resource, document["metadata"]["name"], document["metadata"].get("namespace"))
@@ -103,6 +110,7 @@ class FakeKubeApi(KubeApi):
         *,
         uid: str | None = None,
     ) -> Document:
+        await self._take_time()
         self._begin("DELETE", resource, {"metadata": {"name": name, "namespace": namespace}}, "")
         found = self._find(resource, name, namespace)
         if uid is not None and found["metadata"]["uid"] != uid:
@@ -136,6 +144,10 @@ class FakeKubeApi(KubeApi):
 
     # ---- inside ----
 
+    async def _take_time(self) -> None:
+        for _ in range(0 if self.random is None else self.random.randrange(6)):
+            await asyncio.sleep(0)
+
     def _begin(self, method: str, resource: Resource, document: Document, subresource: str) -> None:
         self.requests += 1
         self.writes += 1
@@ -161,6 +173,7 @@ class FakeKubeApi(KubeApi):
         self._version += 1
         document = {**document, "metadata": {**document["metadata"], "resourceVersion": str(self._version)}}
         self.objects[key] = document
+        self.on_put()
         await self._tell(type, key[0], document)
         return copy.deepcopy(document)
 

@@ -136,6 +136,7 @@ async def test_executors_take_the_places_of_ghosts_run_and_give_them_back() -> N
 
 
 async def test_an_executor_is_made_for_its_slot() -> None:
+    """S1-16: size, testbed, slot ids, replication, priority, scheduler and affinity."""
     harness = KubeHarness()
     async with harness.running():
         await bench(harness)
@@ -158,6 +159,7 @@ async def test_an_executor_is_made_for_its_slot() -> None:
 
 
 async def test_a_second_scheduling_waits_for_the_testbed_and_starts_when_the_first_is_deleted() -> None:
+    """S1-06: on Kubernetes, where it holds nothing while it waits."""
     harness = KubeHarness()
     async with harness.running():
         await bench(harness)
@@ -198,7 +200,7 @@ async def test_a_failed_executor_fails_the_job_with_its_reason_and_the_others_en
 
 @pytest.mark.parametrize("fails_at", range(1, 26))
 async def test_it_gets_there_whichever_write_fails(fails_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A write is refused once, as when the API server restarts: the end is the same."""
+    """S0-01: a write is refused once, as when the API server restarts. The end is the same."""
     harness = KubeHarness()
     monkeypatch.setattr("shunter.kube.operator.RETRY_S", 0.0)
     count = 0

@@ -62,6 +62,21 @@ def test_why_a_pod_failed(status: dict[str, Any], reason: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("status", "was_disrupted"),
+    [
+        ({"reason": "OutOfcpu"}, True),
+        ({"reason": "Evicted"}, True),
+        ({"conditions": [{"type": "DisruptionTarget", "status": "True"}]}, True),
+        ({"conditions": [{"type": "DisruptionTarget", "status": "False"}]}, False),
+        ({"reason": "DeadlineExceeded"}, False),
+        (failed(1, "Error"), False),
+    ],
+)
+def test_what_kubernetes_ended_did_not_fail_by_itself(status: dict[str, Any], was_disrupted: bool) -> None:
+    assert read_pod(pod(status={"phase": "Failed", **status})).was_disrupted is was_disrupted
+
+
+@pytest.mark.parametrize(
     ("labels", "annotations"),
     [
         ({}, {"shunter.dev/testbed": "default/bench", "shunter.dev/place": "a/0"}),

@@ -63,13 +63,10 @@ class WatchEvent:
 
 
 class KubeApi:
-    """`writes` counts requests that change something."""
-
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._session: aiohttp.ClientSession | None = None
         self._events = msgspec.json.Decoder()
-        self.requests = self.writes = 0
 
     async def close(self) -> None:
         session, self._session = self._session, None
@@ -102,7 +99,6 @@ class KubeApi:
             "timeoutSeconds": str(WATCH_S),
         }
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_MAX_S, sock_read=WATCH_S + REQUEST_MAX_S)
-        self.requests += 1
         try:
             async with self._opened().get(
                 self._url(resource.path()), params=parameters, headers=self._headers(), timeout=timeout
@@ -159,7 +155,6 @@ class KubeApi:
     async def _write(
         self, method: str, path: str, document: Document, type: str = _JSON, query: Mapping[str, str] | None = None
     ) -> Document:
-        self.writes += 1
         return await self._ask(method, path, document, type, query)
 
     # ---- requests ----
@@ -172,7 +167,6 @@ class KubeApi:
         type: str = _JSON,
         query: Mapping[str, str] | None = None,
     ) -> Document:
-        self.requests += 1
         body = None if document is None else msgspec.json.encode(document)
         timeout = aiohttp.ClientTimeout(total=REQUEST_MAX_S, sock_connect=CONNECT_MAX_S)
         headers = self._headers() | ({} if body is None else {"content-type": type})

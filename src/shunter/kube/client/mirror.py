@@ -52,6 +52,9 @@ class Mirror(Generic[Item]):
             except ShunterError as error:
                 log.warning("mirror.failed", resource=self._resource.plural, error=error)
                 await asyncio.sleep(RETRY_S)
+            except Exception:  # a document that we cannot read must not end the operator
+                log.exception("mirror.broken", resource=self._resource.plural)
+                await asyncio.sleep(RETRY_S)
 
     def put(self, document: Document) -> Item:
         """The answer to a write of our own."""
