@@ -69,7 +69,7 @@ class FakeMonitor:
         return Analytics(
             start="", stop="", step_s=1.0, jobs=0, succeeded=[0], failed=[0], cancelled=[0], tasks=[0],
             wait_p50_s=[None], wait_p95_s=[None], run_p50_s=[0.5], run_p95_s=[None], wait=empty, run=empty, users=[],
-            namespaces=[], failures=[], deadlines_missed=0, partial=False,
+            namespaces=[], failures=[], deadlines=[0], deadlines_missed=0, partial=False,
         )  # fmt: skip
 
     async def decisions(self, limit: int, after: str | None, has_all: bool) -> DecisionPage:
