@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.cluster import eventually
 from tests.web.conftest import Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -20,6 +21,7 @@ spec:
   type: service
   command: [/bin/sleep, "{seconds}"]
   resources: {{cpu: 100m}}
+  update: {{healthy_for: 100ms}}
 """
 
 
@@ -133,10 +135,16 @@ def test_the_manifest_of_a_service_shows_what_changed_between_versions(site: Sit
     for seconds in ("600", "601"):
         manifest.write_text(SERVICE.format(seconds=seconds))
         site.cluster.shunter("apply", "-f", str(manifest))
+        eventually(lambda: is_steady(site), "the version is steady: others are not kept")
     with site.page("jobs/default/shop/manifest") as page:
         page.get_by_label("Compare with").select_option("1")
         expect(page.get_by_text("1 lines added, 1 removed")).to_be_visible()
     site.cluster.shunter("stop", "shop")
+
+
+def is_steady(site: Site) -> bool:
+    update = site.cluster.json("job", "shop")["update"]
+    return update["status"] == "steady" and update["good_version"] == site.cluster.json("job", "shop")["version"]
 
 
 def test_a_waiting_job_says_why(site: Site) -> None:
