@@ -59,8 +59,7 @@ class _Found:
 
 
 class AnalyticsReader:
-    """Rollups that were read stay in memory until there are new ones. `sees_all`: of the whole cluster, and not only of
-    namespaces."""
+    """Rollups are read and decoded in a thread: a month of minutes takes a while."""
 
     def __init__(
         self, engine: Engine, store: Store, reader: TaskReader, rollups: RollupLog | None, run_in_thread: RunInThread
@@ -89,13 +88,13 @@ class AnalyticsReader:
         """The rows of the window, in order, and until when there are any."""
         if self._rollups is None:
             return [], window.start_s
-        minutes = decode_rollups(await self._run_in_thread(self._rollups.read, MINUTE_S))
+        minutes = await self._run_in_thread(_read, self._rollups, MINUTE_S)
         if not minutes:
             return [], window.start_s
         ends_at = minutes[-1].start + MINUTE_S
         rows = minutes
         if window.stop_s - window.start_s > MINUTES_MAX_S:
-            hours = decode_rollups(await self._run_in_thread(self._rollups.read, HOUR_S))
+            hours = await self._run_in_thread(_read, self._rollups, HOUR_S)
             if hours:
                 rows = hours + minutes[bisect_left(minutes, hours[-1].start + HOUR_S, key=lambda row: row.start) :]
         inside = [row for row in rows if window.start_s <= row.start < window.stop_s]
@@ -117,6 +116,10 @@ class AnalyticsReader:
                 add_failures(tally.nodes, await failures_by_node(self._reader, run))
             found.add(window.step_of(ended_s), run.namespace, tally)
         found.is_partial = found.is_partial or seen >= JOBS_MAX
+
+
+def _read(rollups: RollupLog, tier_s: int) -> list[Rollup]:
+    return decode_rollups(rollups.read(tier_s))
 
 
 def _view(window: Window, found: _Found, rollups_from: int | None, *, shows_cluster: bool) -> Analytics:
