@@ -28,8 +28,9 @@ class TlsWorker:
         (issuer or self.manager).shunter("ca", "issue", "worker", node, "--out", folder, "--replace", *options)
 
     def command(self, *options: str) -> tuple[str, ...]:
-        address = self.manager.description["workers"]
-        return (SHUNTER, "worker", "--manager", address, "--cpu", "1", *TASK_USER, *options)
+        """A join token says where the managers are."""
+        managers = () if "--join-token-file" in options else ("--manager", self.manager.description["workers"])
+        return (SHUNTER, "worker", *managers, "--cpu", "1", *TASK_USER, *options)
 
     def start(self, *options: str) -> None:
         with (self.home.home / "shunter.log").open("a") as log:
@@ -45,10 +46,13 @@ class TlsWorker:
         assert done.returncode == 2, done
         return done.stderr
 
-    def close(self) -> None:
+    def stop(self) -> None:
         if self.process is not None:
             self.process.terminate()
             self.process.wait(timeout=60)
+
+    def close(self) -> None:
+        self.stop()
         self.home.kill_all()
 
 
@@ -89,6 +93,32 @@ def test_a_worker_joins_as_the_node_of_its_certificate_and_stays_through_a_rotat
     manager.shunter("manager", "--detach", "--tls", "--workers-listen", address)
     until_ready(manager, "w1")  # its certificate is of the old authority, and it trusts the new one by the chain
     assert manager.shunter("run", "--", "echo", "again").out == "again\n"
+
+
+def test_a_worker_enrols_with_a_join_token_that_works_once(
+    manager: Cluster, worker: TlsWorker, make_home: Callable[[], Cluster]
+) -> None:
+    token = worker.home.home.parent / "join-token"
+    token.write_text(manager.shunter("join-token", "create", "w1").out)
+    joins = ("--join-token-file", str(token))
+    worker.start(*joins)
+    until_ready(manager, "w1")
+    assert manager.shunter("run", "--", "echo", "hello").out == "hello\n"
+    other = TlsWorker(manager, make_home())
+    refused = other.refusal(*joins)
+    assert "is refused: it is wrong, was used or revoked, or has expired; make another" in refused
+    assert "certificate of worker w1, and the join token is for the node w2" in worker.refusal(
+        "--join-token-file", save(worker.home.home.parent / "w2", manager.shunter("join-token", "create", "w2").out)
+    )
+    worker.stop()
+    worker.start(*joins)  # as its unit file says: it has its certificate now
+    eventually(lambda: worker.home.log().count("manager.connected") == 2, "it has joined again")
+    assert sorted(each["state"] for each in manager.items("join-token", "list")) == ["used", "valid"]
+
+
+def save(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
 
 
 def test_a_certificate_is_for_one_node(manager: Cluster, worker: TlsWorker) -> None:

@@ -36,7 +36,7 @@ from shunter.app.sign_in.external_users import build_external_users, read_oidc_s
 from shunter.app.storage.scheduled_backups import ScheduledBackups
 from shunter.app.storage.secret_keys import build_secret_keys
 from shunter.app.storage.stores import MEMORY, SQLITE, build_store, choose_store, public_store_name
-from shunter.app.tls.setup import prepare_tls
+from shunter.app.tls.setup import prepare_tls, worker_authority
 from shunter.app.tls.tls_files import TlsFiles
 from shunter.app.worker_backends import LocalBackend, SimulatedBackend, WorkerBackend
 from shunter.app.worker_routes import WorkerRoutes
@@ -179,6 +179,7 @@ class Manager:
         await self._coordination.register(self._members.own)
         await self._duties.watch()
         await self._backend.open()
+        self._members.own = self._describe_self()
         if self._options.has_worker or self._options.simulate_nodes:
             await self._wait_for_first_node()
 
@@ -250,6 +251,7 @@ class Manager:
             metrics=self._samples,
             inspector=ProcessInspector(self._loop_probe),
             external_users=self._external_users,
+            authority=None if self._tls is None else worker_authority(self._home, self._tls),
             probes=(
                 self._responses,
                 ProcessProbe(),

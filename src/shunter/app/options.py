@@ -94,9 +94,10 @@ class UpOptions(msgspec.Struct, kw_only=True):
 
 
 class WorkerOptions(msgspec.Struct, kw_only=True):
-    manager: str  # HOST:PORT of each manager, separated by commas
+    manager: str  # HOST:PORT of each manager, separated by commas; empty: those that the join token names
     token: str
     token_file: str | None = None  # where the token comes from; tasks must not see it
+    join_token_file: str | None = None  # tasks must not see it either
     machine: MachineOptions = msgspec.field(default_factory=MachineOptions)
 
 

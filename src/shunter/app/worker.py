@@ -19,13 +19,15 @@ from shunter.app.home import PRIVATE_UMASK, Home
 from shunter.app.options import WorkerOptions, parse_address, parse_addresses
 from shunter.app.tls.worker_tls import WorkerTls, find_worker_tls
 from shunter.log import Log
-from shunter.model.errors import Invalid, Problem, Rejected, ShunterError, Unauthorized
+from shunter.model.errors import Invalid, Problem, Rejected, ShunterError, Unauthorized, Unavailable
 from shunter.worker.keeper.task_user import StartError, UnknownUser, find_identity
 from shunter.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
     from shunter.adapters.grpc.worker_client import WorkerClient
     from shunter.worker.worker import Worker
+
+CREATE_ANOTHER = "`shunter join-token create NODE`"
 
 log = Log(__name__)
 
@@ -40,6 +42,8 @@ def run_worker(options_json: bytes) -> int:
     home = Home.find()
     os.environ["SHUNTER_HOME"] = str(home.folder)
     config = read_config(home.config).with_task_descriptors(raise_descriptor_limit())
+    if options.join_token_file is not None:
+        _enrol(options, home, options.join_token_file)
     tls = find_worker_tls(home.tls)
     if tls is not None and tls.node and options.machine.name is None and "name" not in config.worker:
         options.machine.name = tls.node
@@ -58,6 +62,21 @@ def run_worker(options_json: bytes) -> int:
     finally:
         os.close(lock_fd)
     return 0
+
+
+def _enrol(options: WorkerOptions, home: Home, file: str) -> None:
+    """Raises Rejected."""
+    from shunter.app.tls.enrolment import enrol_if_needed, read_join_token
+
+    token = read_join_token(file)
+    options.manager = options.manager or ",".join(token.managers)
+    try:
+        enrol_if_needed(token, home.tls)
+    except Unauthorized as error:
+        fault = "it is wrong, was used or revoked, or has expired"
+        raise Rejected(f"the join token in {file} is refused: {fault}; make another: {CREATE_ANOTHER}") from error
+    except Unavailable as error:
+        raise Rejected(f"this worker could not enrol: {error.detail}") from error
 
 
 async def _serve(options: WorkerOptions, settings: WorkerSettings, tls: WorkerTls | None) -> None:
@@ -92,7 +111,8 @@ def _worker_settings(home: Home, options: WorkerOptions, config: Config, task_um
     """Raises Invalid where nothing says as whom a worker of root runs tasks."""
     settings = config.worker_settings(home.worker, options.machine)
     _check_task_user(settings.task_user)
-    token_files = () if options.token_file is None else (Path(options.token_file).resolve(),)
+    given = (options.token_file, options.join_token_file)
+    token_files = tuple(Path(file).resolve() for file in given if file is not None)
     return replace(
         settings,
         address=settings.address or local_address(options.manager),

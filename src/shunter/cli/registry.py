@@ -107,6 +107,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("logout", "identity.login:logout", "Forget the tokens of a sign-in."),
         Entry("whoami", "identity.users:whoami", "Show which user you are, and your roles."),
         Entry("key", "identity.keys:key", "Create, list, rotate or revoke API keys."),
+        Entry("join-token", "identity.join_tokens:join_token", "Create, list or revoke join tokens for new workers."),
         Entry("user", "identity.users:user", "Create, list, disable or enable users."),
         Entry("tenant", "identity.tenants:tenant", "Create, list, show, update or delete tenants."),
         Entry("audit", "identity.audit:audit", "List, export or verify who changed what."),

@@ -11,6 +11,12 @@ from typing import TypeVar
 
 from shunter.engine.audit.seal import on_checkpoint, on_noted, on_refused
 from shunter.engine.cluster_settings import on_set
+from shunter.engine.identity.join_tokens import (
+    JoinTokenDraft,
+    on_create_join_token,
+    on_revoke_join_token,
+    on_use_join_token,
+)
 from shunter.engine.identity.keys import KeyDraft, on_create_key, on_key_used, on_revoke_key, on_rotate_key
 from shunter.engine.identity.tenants import TenantUpdate, on_create_tenant, on_delete_tenant, on_update_tenant
 from shunter.engine.identity.users import on_put_user
@@ -141,6 +147,16 @@ class EngineCommands(ABC):
 
     async def note_key_use(self, id: str) -> None:
         await self.ask(partial(on_key_used, id=id))
+
+    async def create_join_token(self, draft: JoinTokenDraft, by: str) -> None:
+        await self.ask(partial(on_create_join_token, draft=draft, by=by))
+
+    async def use_join_token(self, id: str, secret: str, key: bytes) -> str:
+        """The node as which the holder of the key may join."""
+        return await self.ask(partial(on_use_join_token, id=id, secret=secret, key=key))
+
+    async def revoke_join_token(self, id: str, by: str) -> None:
+        await self.ask(partial(on_revoke_join_token, id=id, by=by))
 
     async def set_secret(
         self, namespace: str, name: str, sealed: SealedValue, by: str, *, is_text: bool = True

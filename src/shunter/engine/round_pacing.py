@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from shunter.engine.identity.join_tokens import drop_expired_join_tokens
 from shunter.engine.identity.keys import drop_expired_keys
 from shunter.engine.jobs.submit import expire_idempotency_keys
 from shunter.engine.placement.place import recall_stuck_tasks
@@ -35,6 +36,7 @@ class RoundPacing:
             self._housekeeping_at_ms = round.now_ms + int(self._settings.housekeeping_s * 1000)
             expire_idempotency_keys(round)
             drop_expired_keys(round)
+            drop_expired_join_tokens(round)
 
     def on_placed(self, round: Round) -> None:
         self._has_backlog |= round.has_backlog

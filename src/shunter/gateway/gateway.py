@@ -16,7 +16,7 @@ from shunter.gateway.cluster_stop import ClusterStop, StopWorkers, no_workers
 from shunter.gateway.explain.explain import Explain
 from shunter.gateway.explain.plan import DryRuns, RunInThread, run_inline
 from shunter.gateway.flight import Flight
-from shunter.gateway.identity import Identity
+from shunter.gateway.identity import Identity, JoinTokens
 from shunter.gateway.jobs.dead_letters import DeadLetters
 from shunter.gateway.jobs.jobs import Jobs
 from shunter.gateway.jobs.queues import Queues
@@ -57,6 +57,7 @@ from shunter.ports.gateway import CallerGateway
 from shunter.ports.metrics import MetricProvider, RollupLog
 from shunter.ports.principals import Principal
 from shunter.ports.schedulers import FlightArchive
+from shunter.ports.security.certificate_authority import CertificateAuthority, NoCertificateAuthority
 from shunter.ports.store import Store
 from shunter.ports.telemetry import Inspector, Probe
 from shunter.ports.workers import Workers
@@ -89,6 +90,7 @@ class LocalGateway:
         probes: Iterable[Probe] = (),
         inspector: Inspector | None = None,
         external_users: ExternalUsers | None = None,
+        authority: CertificateAuthority | None = None,
     ) -> None:
         self._engine, self._store, self._workers, self._clock = engine, store, workers, clock
         external_users = external_users or ExternalUsers()
@@ -112,6 +114,9 @@ class LocalGateway:
         self._managers = Managers(engine, members)
         self._bind_telemetry = partial(
             Telemetry, engine=engine, members=members, version=identity["version"], probes=probes, inspector=inspector
+        )
+        self._bind_join_tokens = partial(
+            JoinTokens, engine=engine, clock=clock, members=members, authority=authority or NoCertificateAuthority()
         )
         self.apply_settings()
         manager_info = ManagerInfo(identity["name"], identity["version"], clock.now(), is_simulated)
@@ -187,4 +192,5 @@ class LocalGateway:
             identity=Identity(caller, engine, self._clock, scope),
             tenants=Tenants(caller, engine),
             audit=AuditLog(caller, engine, store),
+            join_tokens=self._bind_join_tokens(caller),
         )

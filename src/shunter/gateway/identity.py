@@ -1,4 +1,5 @@
-"""The sub-gateway `identity`: users, API keys, and the caller itself. Implements `ports.identity.IdentityService`."""
+"""The sub-gateways `identity`, with users, API keys and the caller itself, and `join_tokens`, which enrols the workers
+that have one. Implement `ports.identity`."""
 
 from __future__ import annotations
 
@@ -8,12 +9,16 @@ from collections.abc import Iterable
 import msgspec
 
 from shunter.engine.engine import Engine
+from shunter.engine.identity.join_tokens import JoinTokenDraft, find_join_token
 from shunter.engine.identity.keys import KeyBounds, KeyDraft, find_key
 from shunter.engine.identity.tenants import no_tenant
 from shunter.engine.state.registries.identity import ApiKey, User, user_key
+from shunter.engine.state.registries.join_tokens import JoinTokenRecord
 from shunter.gateway.authentication import roles_of
+from shunter.gateway.managers import Members
 from shunter.gateway.scope import Scope
-from shunter.model.errors import Forbidden
+from shunter.model.errors import Conflict, Forbidden
+from shunter.model.identity.join_tokens import ADDRESSES_MAX, JoinToken, format_join_token
 from shunter.model.identity.keys import (
     ID_ALPHABET,
     ID_SIZE,
@@ -25,11 +30,25 @@ from shunter.model.identity.keys import (
 )
 from shunter.model.identity.roles import Role
 from shunter.model.job.spec import NAMESPACE_DEFAULT
-from shunter.model.rest.identity_views import KeyPage, KeyView, MeView, NewKeyView, UserPage, UserView
+from shunter.model.rest.identity_views import (
+    EnrolmentView,
+    JoinTokenPage,
+    JoinTokenView,
+    KeyPage,
+    KeyView,
+    MeView,
+    NewJoinTokenView,
+    NewKeyView,
+    UserPage,
+    UserView,
+)
 from shunter.model.timestamps import iso
 from shunter.ports.clock import Clock
 from shunter.ports.identity import NewKey
 from shunter.ports.principals import Principal
+from shunter.ports.security.certificate_authority import CertificateAuthority
+
+NO_LISTENER = "no manager listens for workers of other machines; start one with --workers-listen"
 
 
 class Identity:
@@ -156,6 +175,60 @@ class Identity:
             testbeds=sorted(key.testbeds),
             namespace=key.namespace or None,
             queue=key.queue or None,
+        )
+
+
+class JoinTokens:
+    def __init__(
+        self, caller: Principal, engine: Engine, clock: Clock, members: Members, authority: CertificateAuthority
+    ) -> None:
+        self._caller, self._engine, self._clock = caller, engine, clock
+        self._members, self._authority = members, authority
+
+    async def page(self, limit: int, after: str | None) -> JoinTokenPage:
+        await self._engine.wait_committed()
+        tokens = self._engine.state.join_tokens.tokens
+        ids, following = _cut_page(tokens, limit, after)
+        return JoinTokenPage([self._view(tokens[id]) for id in ids], following, len(tokens))
+
+    async def create(self, node: str, lifetime_s: float) -> NewJoinTokenView:
+        authorities = self._authority.bundle().decode()
+        urls, managers = self._addresses()
+        id, secret = _make_id(), _make_secret()
+        await self._engine.create_join_token(JoinTokenDraft(id, node, _digest(secret), lifetime_s), self._caller.user)
+        token = JoinToken(id=id, secret=secret, node=node, urls=urls, managers=managers, authorities=authorities)
+        view = self._view(find_join_token(self._engine.state.join_tokens.tokens, id))
+        return NewJoinTokenView(token=format_join_token(token), **msgspec.structs.asdict(view))
+
+    async def revoke(self, id: str) -> None:
+        await self._engine.revoke_join_token(id, self._caller.user)
+
+    async def enrol(self, id: str, secret: str, request: bytes) -> EnrolmentView:
+        """The token is used up before the certificate is made. If the answer is lost, the same worker asks again."""
+        authorities, key = self._authority.bundle(), self._authority.key_of(request)
+        node = await self._engine.use_join_token(id, secret, key)
+        certificate = self._authority.issue(node, request)
+        return EnrolmentView(node=node, certificate=certificate.decode(), authorities=authorities.decode())
+
+    def _addresses(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The URLs of all managers, and their addresses for workers."""
+        records = {each.name: each for each in (*self._members.coordination.managers(), self._members.own)}
+        known = [records[name] for name in sorted(records)]
+        managers = tuple(each.workers for each in known if each.workers)
+        if not managers:
+            raise Conflict(NO_LISTENER)
+        return tuple(each.url for each in known if each.url)[:ADDRESSES_MAX], managers[:ADDRESSES_MAX]
+
+    def _view(self, token: JoinTokenRecord) -> JoinTokenView:
+        has_expired = token.expires_ms <= self._clock.now() * 1000
+        return JoinTokenView(
+            id=token.id,
+            node=token.node,
+            state="used" if token.used_ms else "expired" if has_expired else "valid",
+            user=token.created_by,
+            created_at=iso(token.created_ms / 1000) or "",
+            expires_at=iso(token.expires_ms / 1000) or "",
+            used_at=iso(token.used_ms / 1000),
         )
 
 

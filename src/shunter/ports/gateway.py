@@ -21,7 +21,14 @@ from shunter.ports.admin import (
     QueueService,
     TemplateService,
 )
-from shunter.ports.identity import AuditService, IdentityService, SecretService, SignInService, TenantService
+from shunter.ports.identity import (
+    AuditService,
+    IdentityService,
+    JoinTokenService,
+    SecretService,
+    SignInService,
+    TenantService,
+)
 from shunter.ports.jobs import ExplainService, JobService, ServiceJobService, StreamService, TaskService
 from shunter.ports.managers import ManagerService, Replication
 from shunter.ports.metrics import MetricService
@@ -92,3 +99,4 @@ class CallerGateway:
     monitor: MonitorService
     tenants: TenantService
     audit: AuditService
+    join_tokens: JoinTokenService

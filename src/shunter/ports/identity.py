@@ -1,5 +1,6 @@
-"""What a transport may ask about users, API keys, sessions of browsers, its own caller, tenants, secrets and the audit
-log: the Protocols of the sub-gateways `identity`, `sign_in`, `tenants`, `secrets` and `audit`.
+"""What a transport may ask about users, API keys, sessions of browsers, its own caller, tenants, join tokens, secrets
+and the audit log: the Protocols of the sub-gateways `identity`, `sign_in`, `tenants`, `join_tokens`, `secrets` and
+`audit`.
 
 Calls raise only the errors of `model.errors`. They return only committed state."""
 
@@ -13,8 +14,11 @@ from shunter.model.audit.records import RefusedRequests
 from shunter.model.audit.views import AuditLines, AuditPage
 from shunter.model.identity.roles import Role
 from shunter.model.rest.identity_views import (
+    EnrolmentView,
+    JoinTokenPage,
     KeyPage,
     MeView,
+    NewJoinTokenView,
     NewKeyView,
     SessionCodeView,
     SessionView,
@@ -96,6 +100,20 @@ class IdentityService(Protocol):
         ...
 
     async def revoke_key(self, id: str) -> None: ...
+
+
+class JoinTokenService(Protocol):
+    async def page(self, limit: int, after: str | None) -> JoinTokenPage:
+        """By id."""
+        ...
+
+    async def create(self, node: str, lifetime_s: float) -> NewJoinTokenView: ...
+
+    async def revoke(self, id: str) -> None: ...
+
+    async def enrol(self, id: str, secret: str, request: bytes) -> EnrolmentView:
+        """Sign the certificate request of a worker that has a join token. Raises Unauthorized."""
+        ...
 
 
 class SecretService(Protocol):

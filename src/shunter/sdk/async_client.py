@@ -29,9 +29,13 @@ from shunter.model.rest.admin_views import (
 )
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView, StoppingView
 from shunter.model.rest.identity_views import (
+    EnrolmentView,
+    JoinTokenPage,
+    JoinTokenView,
     KeyPage,
     KeyView,
     MeView,
+    NewJoinTokenView,
     NewKeyView,
     SessionCodeView,
     SignInOptionsView,
@@ -502,6 +506,22 @@ class Client:
 
     async def revoke_key(self, id: str) -> None:
         await self._perform(self._core.send(Request("DELETE", f"/keys/{quoted(id)}")))
+
+    async def join_tokens(self) -> list[JoinTokenView]:
+        return [token async for token in self._pages("/join-tokens", JoinTokenPage, None)]
+
+    async def create_join_token(self, node: str, expires_in: str | None = None) -> NewJoinTokenView:
+        """A token with which one worker can enrol as this node, within an hour unless `expires_in` says otherwise."""
+        body = drop_none(node=node, expires_in=expires_in)
+        return await self._fetch(json_request("POST", "/join-tokens", body), NewJoinTokenView)
+
+    async def revoke_join_token(self, id: str) -> None:
+        await self._perform(self._core.send(Request("DELETE", f"/join-tokens/{quoted(id)}")))
+
+    async def enrol_worker(self, id: str, secret: str, request: bytes) -> EnrolmentView:
+        """Have the certificate request (DER) of a worker signed, with a join token. Needs no other credential."""
+        body = {"id": id, "secret": secret, "request": b64encode(request).decode()}
+        return await self._fetch(json_request("POST", "/enrolments", body), EnrolmentView)
 
     async def secrets(self, *, namespace: str | None = None) -> list[SecretView]:
         """The secrets of a namespace by name, without their values."""

@@ -28,9 +28,13 @@ from shunter.model.rest.admin_views import (
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
 from shunter.model.rest.event_stream import encode_event
 from shunter.model.rest.identity_views import (
+    EnrolmentView,
+    JoinTokenPage,
+    JoinTokenView,
     KeyPage,
     KeyView,
     MeView,
+    NewJoinTokenView,
     NewKeyView,
     SessionCodeView,
     SessionView,
@@ -60,6 +64,7 @@ TEMPLATE = TemplateView(
     labels={}, set_at=AT, cron="0 1 * * *", timezone="UTC", overlap="skip", catch_up="none", next_at=AT,
 )  # fmt: skip
 ANNA = UserView(name="anna", roles=["submitter"], disabled=False, created_at=AT)
+JOIN_TOKEN = JoinTokenView(id="t1", node="node-7", state="valid", user="ana", created_at=AT, expires_at=AT)
 RED = TenantView(name="red", namespaces=["red"], queues=["red"], quotas={"cpu": "4"}, used={"cpu": "1"}, created_at=AT)
 KEY = KeyView(id="b7k2mq9xwe", user="anna", roles=["submitter"], note="", created_at=AT)
 SECRET = SecretView(
@@ -132,6 +137,30 @@ class FakeTenants:
         if name != RED.name:
             raise NotFound(f"tenant '{name}' does not exist")
         return RED
+
+
+class FakeJoinTokens:
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def page(self, limit: int, after: str | None) -> JoinTokenPage:
+        self._gateway.record_call((limit, after))
+        return JoinTokenPage([JOIN_TOKEN], None, 1)
+
+    async def create(self, node: str, lifetime_s: float) -> NewJoinTokenView:
+        self._gateway.record_call((node, lifetime_s))
+        return NewJoinTokenView(token="shj_secret", **msgspec.structs.asdict(JOIN_TOKEN))
+
+    async def revoke(self, id: str) -> None:
+        self._gateway.record_call(id)
+        if id != JOIN_TOKEN.id:
+            raise NotFound(f"join token '{id}' does not exist")
+
+    async def enrol(self, id: str, secret: str, request: bytes) -> EnrolmentView:
+        self._gateway.record_call((id, secret, request))
+        if id != JOIN_TOKEN.id:
+            raise Unauthorized("the join token is wrong")
+        return EnrolmentView(node=JOIN_TOKEN.node, certificate="certificate", authorities="authorities")
 
 
 class FakeIdentity:

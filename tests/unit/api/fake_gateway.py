@@ -25,6 +25,7 @@ from tests.unit.api.fake_admin import (
     FakeEvents,
     FakeFlight,
     FakeIdentity,
+    FakeJoinTokens,
     FakeManagers,
     FakeMetrics,
     FakeNodes,
@@ -102,6 +103,7 @@ class FakeGateway:
         self.monitor = FakeMonitor(self)
         self.tenants = FakeTenants(self)
         self.audit = FakeAudit(self)
+        self.join_tokens = FakeJoinTokens(self)
         self.replication = self.managers
         self.has_revoked = False  # every token
         self.tenant = ""  # of whoever has the token

@@ -137,7 +137,7 @@ def test_job_and_node_names_are_completed(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("shunter jo", ["jobs", "job"]),
+        ("shunter jo", ["jobs", "job", "join-token"]),
         ("shunter wait re", ["render"]),
         ("shunter policies use bin", ["bin-pack"]),
         ("shunter queue pause fi", ["film"]),

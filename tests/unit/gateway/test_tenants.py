@@ -97,7 +97,7 @@ def path_of(route: Route, namespace: str) -> str:
     names = {
         "job": "hidden", "template": "nightly", "index": "0", "name": "n1", "group": "shunter.dev", "version": "v1",
         "namespace": namespace, "object": "hidden", "uid": "1", "user": "ben", "key": "aaaaaaaaaa", "queue": namespace,
-        "tenant": namespace, "secret": "hidden", "decision": "1-1",
+        "tenant": namespace, "secret": "hidden", "decision": "1-1", "token": "aaaaaaaaaa",
     }  # fmt: skip
     path = route.path.format_map(names)
     known = {parameter.name for parameter in route.query.parameters}

@@ -5,6 +5,7 @@ what the new one issues, as long as that second certificate travels with it."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -122,6 +123,11 @@ def read_request(data: bytes) -> ec.EllipticCurvePublicKey:
     if not is_signed or not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise Invalid([problem])
     return key
+
+
+def key_digest(key: ec.EllipticCurvePublicKey) -> bytes:
+    encoded = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(encoded).digest()
 
 
 def load_key(pem: bytes) -> ec.EllipticCurvePrivateKey:

@@ -37,6 +37,7 @@ from shunter.api.http.routing import AnsweredBy, Route, RouteMatch, Router
 from shunter.api.limits.failed_attempts import FailedAttempts, source_of
 from shunter.api.routes.external import BASE as EXTERNAL
 from shunter.api.routes.external import EXTERNAL_ROUTES
+from shunter.api.routes.identity import ENROLMENTS
 from shunter.api.routes.sessions import SESSIONS, SIGN_INS
 from shunter.api.routes.table import ROUTES
 from shunter.log import Log
@@ -238,8 +239,8 @@ class App:
         has_token = find_header(scope, b"authorization") is not None
         if scope["path"] in SIGN_INS and scope["method"] == "GET":
             return ANONYMOUS
-        if scope["path"] == SESSIONS and scope["method"] == "POST" and not has_token:
-            return ANONYMOUS  # the body has a one-time code
+        if scope["path"] in (SESSIONS, ENROLMENTS) and scope["method"] == "POST" and not has_token:
+            return ANONYMOUS  # the body has a one-time code, or the secret of a join token
         exchange.credential = _bearer_token(scope) if has_token else self._find_session(exchange)
         caller = await self._authenticate(exchange) if exchange.credential else None
         if caller is None and not self._may_be_new_key(exchange.credential):

@@ -53,6 +53,7 @@ PATH_PARAMETERS: dict[str, Document] = {
     "template": {"description": "name of a template", "schema": {"type": "string", "minLength": 1}},
     "queue": {"description": "name of a queue", "schema": NAME.schema},
     "user": {"description": "name of a user", "schema": NAME.schema},
+    "token": {"description": "id of a join token", "schema": NAME.schema},
     "tenant": {"description": "name of a tenant", "schema": NAME.schema},
     "key": {"description": "id of an API key", "schema": NAME.schema},
     "secret": {"description": "name of a secret", "schema": NAME.schema},
@@ -133,6 +134,8 @@ def _bodies() -> Document:
         "SecretPut": secret_fields.SECRET_PUT.schema,
         "TenantCreate": identity_fields.TENANT_CREATE.schema,
         "TenantPatch": identity_fields.TENANT_PATCH.schema,
+        "JoinTokenCreate": identity_fields.JOIN_TOKEN_CREATE.schema,
+        "Enrolment": identity_fields.ENROLMENT.schema,
         "DeadChoice": admin_fields.DEAD_LETTER_SELECTOR.schema,
         "NodePatch": {
             "type": "object",

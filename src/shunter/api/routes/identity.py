@@ -1,7 +1,9 @@
-"""Handlers and routes of users, API keys and the caller itself. Part of the table in `api.routes.table`."""
+"""Handlers and routes of users, API keys, join tokens and the caller. Part of the table in `api.routes.table`."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import Any
 
 from shunter.api.http import parameters as p
@@ -10,8 +12,26 @@ from shunter.api.http.references import parse_name
 from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.model.errors import Invalid, Problem
 from shunter.model.identity.roles import Role
-from shunter.model.rest.identity_fields import KEY_CREATE, KEY_ROTATE, LIFETIME_MIN_S, OVERLAP_DEFAULT_S, USER_PUT
-from shunter.model.rest.identity_views import KeyPage, MeView, NewKeyView, UserPage, UserView
+from shunter.model.rest.identity_fields import (
+    ENROLMENT,
+    JOIN_TOKEN_CREATE,
+    JOIN_TOKEN_LIFETIME_S,
+    KEY_CREATE,
+    KEY_ROTATE,
+    LIFETIME_MIN_S,
+    OVERLAP_DEFAULT_S,
+    USER_PUT,
+)
+from shunter.model.rest.identity_views import (
+    EnrolmentView,
+    JoinTokenPage,
+    KeyPage,
+    MeView,
+    NewJoinTokenView,
+    NewKeyView,
+    UserPage,
+    UserView,
+)
 from shunter.model.schema.fields import Section
 from shunter.model.schema.problems import Problems
 from shunter.ports.gateway import CallerGateway
@@ -64,6 +84,32 @@ async def revoke_key(gateway: CallerGateway, exchange: Exchange) -> None:
     await gateway.identity.revoke_key(_key(exchange))
 
 
+async def list_join_tokens(gateway: CallerGateway, exchange: Exchange) -> JoinTokenPage:
+    return await gateway.join_tokens.page(exchange.query["limit"], exchange.query["after"])
+
+
+async def create_join_token(gateway: CallerGateway, exchange: Exchange) -> NewJoinTokenView:
+    body = await _read(exchange, JOIN_TOKEN_CREATE)
+    lifetime_s = JOIN_TOKEN_LIFETIME_S if body["expires_in"] is None else body["expires_in"]
+    if lifetime_s < LIFETIME_MIN_S:
+        raise Invalid([Problem("body.expires_in", "must be at least 1s", lifetime_s)])
+    return await gateway.join_tokens.create(body["node"], lifetime_s)
+
+
+async def revoke_join_token(gateway: CallerGateway, exchange: Exchange) -> None:
+    await gateway.join_tokens.revoke(parse_name(exchange.path_params["token"], "path.token"))
+
+
+async def enrol_worker(gateway: CallerGateway, exchange: Exchange) -> EnrolmentView:
+    """The body has the credential: whoever asks has no other one yet."""
+    body = await _read(exchange, ENROLMENT)
+    try:
+        request = base64.b64decode(body["request"], validate=True)
+    except binascii.Error:
+        raise Invalid([Problem("body.request", "is not base64", None, "send the request as DER in base64")]) from None
+    return await gateway.join_tokens.enrol(body["id"], body["secret"], request)
+
+
 def _key(exchange: Exchange) -> str:
     return parse_name(exchange.path_params["key"], "path.key")
 
@@ -80,6 +126,7 @@ async def _read(exchange: Exchange, section: Section) -> dict[str, Any]:
     return found
 
 
+ENROLMENTS = f"{BASE}/enrolments"
 PAGE = p.Query((p.LIMIT, p.AFTER))
 IDENTITY_ROUTES = (
     Route(
@@ -111,5 +158,26 @@ IDENTITY_ROUTES = (
     Route(
         "DELETE", f"{BASE}/keys/{{key}}", "revokeKey", "Revoke an API key", revoke_key,
         responses=(ResponseSpec(204),), errors=(400, 404),
+    ),
+)  # fmt: skip
+JOIN_TOKEN_ROUTES = (
+    Route(
+        "GET", f"{BASE}/join-tokens", "listJoinTokens", "List join tokens, without their secrets", list_join_tokens,
+        responses=(ResponseSpec(200, JoinTokenPage),), query=PAGE, errors=(400,),
+    ),
+    Route(
+        "POST", f"{BASE}/join-tokens", "createJoinToken",
+        "Create a join token, with which one worker can enrol; the answer shows it once", create_join_token,
+        responses=(ResponseSpec(201, NewJoinTokenView),), body=RequestBody(component="JoinTokenCreate"),
+        errors=(400, 409, 413),
+    ),
+    Route(
+        "DELETE", f"{BASE}/join-tokens/{{token}}", "revokeJoinToken", "Revoke a join token", revoke_join_token,
+        responses=(ResponseSpec(204),), errors=(400, 404),
+    ),
+    Route(
+        "POST", ENROLMENTS, "enrolWorker", "Sign the certificate of a worker that has a join token", enrol_worker,
+        public=True, responses=(ResponseSpec(200, EnrolmentView),), body=RequestBody(component="Enrolment"),
+        errors=(400, 401, 409, 413, 429, 503),
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from shunter.api.routes.apply import APPLY_ROUTES, PAST_ROUTES
 from shunter.api.routes.cluster import CLUSTER_ROUTES, EVENT_ROUTES
 from shunter.api.routes.external import EXTERNAL_ROUTES
 from shunter.api.routes.flights import FLIGHT_ROUTES
-from shunter.api.routes.identity import IDENTITY_ROUTES
+from shunter.api.routes.identity import IDENTITY_ROUTES, JOIN_TOKEN_ROUTES
 from shunter.api.routes.jobs import JOB_ROUTES, TASK_ROUTES
 from shunter.api.routes.logs import LOG_ROUTES
 from shunter.api.routes.managers import MANAGER_ROUTES
@@ -46,4 +46,5 @@ ROUTES = (
     *MONITOR_ROUTES,
     *TENANT_ROUTES,
     *AUDIT_ROUTES,
+    *JOIN_TOKEN_ROUTES,
 )

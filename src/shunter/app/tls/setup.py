@@ -6,6 +6,7 @@ from __future__ import annotations
 import platform
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shunter.app.home import Home
 from shunter.app.options import UpOptions, parse_address
@@ -13,6 +14,9 @@ from shunter.app.tls.tls_files import TlsFiles
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem
 from shunter.model.identity.certified_names import Bearer, CertifiedName
+
+if TYPE_CHECKING:
+    from shunter.app.tls.worker_authority import WorkerAuthority
 
 MANAGER_LIFETIME_S = 90 * 86400.0
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -122,6 +126,14 @@ class OwnCertificate:
         is_of_issuer = found.authority_key == own_key_id(issuer.certificate) and found.chain == issuer.chain
         has_names = found.name == self._name and found.hosts >= set(self._hosts)
         return not (is_of_issuer and has_names and self.key.exists()) or found.is_due(now_s)
+
+
+def worker_authority(home: Home, files: TlsFiles) -> WorkerAuthority:
+    """Signs the certificates of workers that enrol."""
+    from shunter.adapters.certificates.authority import Authority
+    from shunter.app.tls.worker_authority import WorkerAuthority
+
+    return WorkerAuthority(Authority(home.authority), files)
 
 
 def manager_hosts(options: UpOptions) -> tuple[str, ...]:

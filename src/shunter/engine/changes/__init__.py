@@ -16,6 +16,7 @@ from shunter.engine.changes.audit import *
 from shunter.engine.changes.cluster import *
 from shunter.engine.changes.identity import *
 from shunter.engine.changes.jobs import *
+from shunter.engine.changes.join_tokens import *
 from shunter.engine.changes.nodes import *
 from shunter.engine.changes.objects import *
 from shunter.engine.changes.secrets import *
@@ -33,6 +34,7 @@ Change = (
     | ClusterChange
     | ObjectChange
     | IdentityChange
+    | JoinTokenChange
     | SecretChange
     | TenantChange
     | AuditChange

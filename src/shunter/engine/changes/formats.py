@@ -33,6 +33,7 @@ SINCE: dict[Stored, int] = {
     **dict.fromkeys((SecretRef, (TaskSpec, "secrets"), "ClassKey.secrets", "ClassKey.secret_variables"), 2),
     **dict.fromkeys((c.AuditAdvanced, c.AuditCheckpointed, "audit"), 2),
     **dict.fromkeys((c.TenantSet, c.TenantDeleted, c.UserDeleted, "tenants"), 2),
+    **dict.fromkeys((c.JoinTokenSet, c.JoinTokenUsed, c.JoinTokenDropped, "join_tokens"), 2),
 }
 
 

@@ -44,6 +44,9 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "user.set": ("api", "a user was created or disabled, or its roles changed"),
     "key.set": ("api", "an API key was created or rotated"),
     "key.revoked": ("api", "an API key was revoked"),
+    "join_token.created": ("api", "a join token was created, for one worker to enrol with"),
+    "join_token.used": ("worker", "a worker enrolled with a join token"),
+    "join_token.revoked": ("api", "a join token was revoked, or it expired a week ago"),
     "tenant.set": ("api", "a tenant was created, or what it owns or its quotas changed"),
     "tenant.deleted": ("api", "a tenant was deleted, and its users with it"),
     "dead.dropped": ("api", "dead letters were replayed or purged"),
@@ -275,6 +278,18 @@ def _key_revoked(change: c.KeyRevoked, _: Callable[[int], str]) -> dict[str, Any
     return {"type": "key.revoked", "name": change.id, "reason": f"by {change.by}"}
 
 
+def _join_token_set(change: c.JoinTokenSet, _: Callable[[int], str]) -> dict[str, Any]:
+    return {"type": "join_token.created", "name": change.id, "reason": f"for the node {change.node}; by {change.by}"}
+
+
+def _join_token_used(change: c.JoinTokenUsed, _: Callable[[int], str]) -> dict[str, Any]:
+    return {"type": "join_token.used", "name": change.id, "reason": "a worker enrolled with it"}
+
+
+def _join_token_dropped(change: c.JoinTokenDropped, _: Callable[[int], str]) -> dict[str, Any]:
+    return {"type": "join_token.revoked", "name": change.id, "reason": f"by {change.by}"}
+
+
 def _tenant_set(change: c.TenantSet, _: Callable[[int], str]) -> dict[str, Any]:
     quotas = ", ".join(f"{name} {format_amount(name, value)}" for name, value in change.quotas.items())
     reason = f"namespaces {', '.join(change.namespaces)}; quotas {quotas or 'none'}; by {change.by}"
@@ -378,6 +393,9 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.UserSet: _user_set,
     c.KeySet: _key_set,
     c.KeyRevoked: _key_revoked,
+    c.JoinTokenSet: _join_token_set,
+    c.JoinTokenUsed: _join_token_used,
+    c.JoinTokenDropped: _join_token_dropped,
     c.TenantSet: _tenant_set,
     c.TenantDeleted: _tenant_deleted,
     c.NodeJoined: _node_joined,

@@ -245,8 +245,7 @@ def _array_header(count: int) -> bytes:
 
 
 def _map_header(count: int) -> bytes:
-    assert count < 16
-    return bytes([0x80 | count])
+    return bytes([0x80 | count]) if count < 16 else b"\xde" + count.to_bytes(2, "big")
 
 
 def _binary_header(size: int) -> bytes:

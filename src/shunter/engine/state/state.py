@@ -37,6 +37,7 @@ from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.registries.flags import FlagRegistry
 from shunter.engine.state.registries.format import FormatRegistry
 from shunter.engine.state.registries.identity import IdentityRegistry
+from shunter.engine.state.registries.join_tokens import JoinTokenRegistry
 from shunter.engine.state.registries.moves import MoveRegistry
 from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.engine.state.registries.queues import QueueRegistry
@@ -110,6 +111,7 @@ class State:
         self.secrets = SecretRegistry()
         self.tenants = TenantRegistry()
         self.audit = AuditRegistry()
+        self.join_tokens = JoinTokenRegistry()
         # Classes of one node with ready tasks, and the node's `changed` when they were last tried:
         self.pinned: dict[int, tuple[ClassRecord, int]] = {}
         self.registries: dict[str, Registry] = {
@@ -128,6 +130,7 @@ class State:
             "secrets": self.secrets,
             "tenants": self.tenants,
             "audit": self.audit,
+            "join_tokens": self.join_tokens,
         }
         self.payload_bytes = 0  # of all spec versions
         self._spec_versions: dict[bytes, SpecVersion] = {}

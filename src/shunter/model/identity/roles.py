@@ -37,6 +37,7 @@ _ADMINS = frozenset((Role.ADMIN,))
 # fmt: off
 PUBLIC = frozenset((  # for everybody, without a token
     "getHealth", "getSockJsInfo", "createSession", "getSignInOptions", "beginOidcSignIn", "finishOidcSignIn",
+    "enrolWorker",
 ))
 _READS = (
     "getOpenApi", "getCluster", "getMe", "getTenant", "listManagers", "getThisManager",
@@ -78,6 +79,7 @@ _ADMINISTERS = (
     "stopCluster", "listUsers", "putUser", "listKeys", "createKey", "rotateKey", "revokeKey", "rotateSecretsKey",
     "listTenants", "createTenant", "patchTenant", "deleteTenant",
     "listAudit", "exportAudit", "reportRefused",
+    "listJoinTokens", "createJoinToken", "revokeJoinToken",
 )
 # fmt: on
 

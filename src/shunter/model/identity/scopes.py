@@ -32,6 +32,7 @@ CLUSTER_WIDE = frozenset((
     "applySuggestion", "scrapeMetrics", "rotateSecretsKey", "debugManager",
     "listNodeTasks", "getNodeMap",
     "listTenants", "createTenant", "patchTenant", "deleteTenant", "exportAudit", "reportRefused",
+    "listJoinTokens", "createJoinToken", "revokeJoinToken",
     # not scoped yet
     "getNodeStats", "getNodeMetrics",
     "listAllObjects", "listObjects", "applyDocuments", "connectScheduler", "subscribe",

@@ -1,11 +1,12 @@
-"""The fields of requests about users and API keys. REST reads request bodies with these tables and publishes their
-schemas."""
+"""The fields of requests about users, API keys, tenants and join tokens. REST reads request bodies with these tables,
+and publishes their schemas."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+from shunter.model.identity.join_tokens import NODE_SIZE_MAX
 from shunter.model.identity.quotas import CPU, MEMORY, QUOTAS
 from shunter.model.identity.roles import Role
 from shunter.model.resources import AMOUNT_MAX
@@ -22,12 +23,16 @@ OVERLAP_DEFAULT_S = 3_600.0
 TESTBEDS_MAX = 20  # to which one key is bound
 NAMESPACES_MAX = 20  # of one tenant: lists read them one by one
 QUEUES_MAX = 20
+JOIN_TOKEN_LIFETIME_S = 3_600.0
+JOIN_TOKEN_LIFETIME_MAX_S = 30 * 86_400.0
+REQUEST_SIZE_MAX = 8 * 2**10  # of a certificate request in base64: one with a P-256 key takes 300 bytes
 
 
 def _roles(*, required: bool = False) -> Field:
     return value_list(choice(*Role), count_min=1, count_max=len(Role), required=required).about("at least one role")
 
 
+_BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$"
 _TESTBED = text(
     r"^([a-z0-9]([a-z0-9._-]*[a-z0-9])?/)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$", size_max=127, rule="NAME or NAMESPACE/NAME"
 )
@@ -90,4 +95,23 @@ KEY_CREATE = Section(
 KEY_ROTATE = Section(
     "how to rotate a key",
     {"overlap": duration(OVERLAP_MAX_S).about("how long the old secret is still accepted; default: 1h")},
+)
+JOIN_TOKEN_CREATE = Section(
+    "a join token",
+    {
+        "node": text(
+            r"^[^/\\s\x00-\x1f\x7f]+$", size_max=NODE_SIZE_MAX, rule="a name without / and spaces", required=True
+        ).about("the node as which one worker may join"),
+        "expires_in": duration(JOIN_TOKEN_LIFETIME_MAX_S).about("how long it is valid; default: 1h"),
+    },
+)
+ENROLMENT = Section(
+    "how a worker enrols",
+    {
+        "id": text(size_max=40, required=True).about("the id of the join token"),
+        "secret": text(size_max=100, required=True, secret=True).about("the secret in the join token"),
+        "request": text(_BASE64, size_max=REQUEST_SIZE_MAX, rule="base64", required=True).about(
+            "the certificate request of the worker: DER in base64"
+        ),
+    },
 )

@@ -1,4 +1,5 @@
-"""Users, API keys and the caller as REST answers show them. Only the answer that makes a key contains its secret."""
+"""Users, API keys, tenants, join tokens and the caller as REST answers show them. Only the answer that makes a key or a
+join token contains its secret."""
 
 from __future__ import annotations
 
@@ -106,3 +107,31 @@ class SessionCodeView(msgspec.Struct, kw_only=True):
     code: str
     expires_at: str
     has_ui: bool = False  # whether the manager serves the web UI
+
+
+class JoinTokenView(msgspec.Struct, kw_only=True):
+    id: str
+    node: str  # as which a worker may enrol
+    state: str  # valid, used or expired
+    user: str  # who created it
+    created_at: str
+    expires_at: str
+    used_at: str | None = None
+
+
+class JoinTokenPage(msgspec.Struct):
+    items: list[JoinTokenView]
+    next: str | None
+    total: int
+
+
+class NewJoinTokenView(JoinTokenView, kw_only=True):
+    """The only answer that contains the token itself."""
+
+    token: str
+
+
+class EnrolmentView(msgspec.Struct, kw_only=True):
+    node: str
+    certificate: str  # and the chain behind it, as PEM text
+    authorities: str  # to trust, as PEM text

@@ -19,12 +19,13 @@ STREAM_ENDED_EARLY = "the cluster closed the connection before its answer was co
 
 
 def encode_request(endpoint: Endpoint, request: Request, min_version: int = 0) -> bytes:
-    """The bytes of a request, authorised by the endpoint's token."""
+    """The bytes of a request, authorised by the endpoint's token if it has one."""
     lines = [
         f"{request.method} {endpoint.prefix}{BASE_PATH}{request.path} HTTP/1.1",
         f"Host: {_host(endpoint)}",
-        f"Authorization: Bearer {endpoint.credential()}",
     ]
+    if credential := endpoint.credential():
+        lines.append(f"Authorization: Bearer {credential}")
     lines += [f"{name}: {value}" for name, value in request.headers]
     if min_version:
         lines.append(f"Shunter-Min-Version: {min_version}")

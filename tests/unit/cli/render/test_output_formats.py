@@ -41,6 +41,7 @@ NOTHING_TO_FORMAT = {
     "context delete": "it is context remove by another name",
     "debug bundle": "it writes a file",
     "audit export": "it writes a file",
+    "login": "it waits for a person with a browser",
     "version": "one word",
 }
 FAMILIES = {
@@ -54,6 +55,7 @@ FAMILIES = {
     "store",
     "lab",
     "key",
+    "join-token",
     "user",
     "token",
     "secret",

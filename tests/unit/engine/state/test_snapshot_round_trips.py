@@ -16,6 +16,7 @@ from shunter.engine.changes.formats import FORMAT
 from shunter.engine.state.records import ClassKey, Job, Lanes, NodeRecord, TaskSet
 from shunter.engine.state.registries.dead_letters import DeadLetter
 from shunter.engine.state.registries.identity import ApiKey, User, user_key
+from shunter.engine.state.registries.join_tokens import JoinTokenRecord
 from shunter.engine.state.registries.queues import Queue
 from shunter.engine.state.registries.secrets import Secret
 from shunter.engine.state.registries.services import ServiceState
@@ -155,6 +156,7 @@ def test_every_field_of_the_registries_survives() -> None:
     template = dataclasses.replace(filler.fill(Template), spec=spec, body=msgspec.msgpack.encode(spec))
     objects = [filler.fill(kind) for kind in (Testbed, BatchJob, Scheduling)]
     user, key, secret, tenant = filler.fill(User), filler.fill(ApiKey), filler.fill(Secret), filler.fill(Tenant)
+    token = filler.fill(JoinTokenRecord)
     fill: dict[str, dict[str, Any]] = {
         "format": {"active": FORMAT, "raised_by": "0.1.0"},
         "cluster": {"values": {"policy": "spread"}},
@@ -169,6 +171,7 @@ def test_every_field_of_the_registries_survives() -> None:
         "secrets": {"secrets": {(secret.namespace, secret.name): secret}, "size_bytes": len(secret.sealed.ciphertext)},
         "identity": {"users": {user_key(user.tenant, user.name): user}, "keys": {key.id: key}},
         "tenants": {"tenants": {tenant.name: tenant}},
+        "join_tokens": {"tokens": {token.id: token}},
         "audit": {"number": 9, "head": bytes(range(32)), "dropped_through": 3, "checkpoint_ms": 4},
         "objects": {
             "revision": 7,

@@ -114,8 +114,8 @@ def list_all(output: Output = Format.TABLE) -> None:
 def rotate(valid_for: ValidFor = None, output: Output = Format.TABLE) -> None:
     """Issue by a new authority from now on. The old one stays trusted until you drop it.
 
-    Managers and workers of this cluster get new certificates by themselves, while they run. Drop the old authority when
-    they all have one, and when clients of other machines have the new ca.crt.
+    Managers get new certificates by themselves, while they run. Drop the old authority when each worker has a new one
+    (`shunter ca issue worker`), and when clients of other machines have the new ca.crt.
 
     \b
     shunter ca rotate
@@ -133,7 +133,7 @@ def drop(
     id: Annotated[str, typer.Argument(metavar="ID", help="Id of the authority, as `shunter ca list` shows it.")],
     output: Output = Format.TABLE,
 ) -> None:
-    """Trust an old authority no longer. What it has issued is refused from now on.
+    """Stop trusting an old authority. What it has issued is refused from now on.
 
     \b
     shunter ca drop 1f0a93c2

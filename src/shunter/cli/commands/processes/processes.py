@@ -237,12 +237,19 @@ def _checked_roles(roles: str | None) -> str | None:
 
 def worker(
     manager: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="HOST:PORT,...",
-            help="The --workers-listen addresses of all managers. The worker finds the leader.",
+            help="The --workers-listen addresses of all managers. The worker finds the leader. Default: those in the"
+            " join token.",
         ),
-    ],
+    ] = None,
+    join_token_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="File with the output of 'shunter join-token create'. Needed for the first start."
+        ),
+    ] = None,
     token_file: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="File that contains the token for workers. Default: SHUNTER_WORKER_TOKEN."),
@@ -266,15 +273,19 @@ def worker(
     A worker that runs as root needs --task-user: its tasks run as that user and cannot read the worker's files. With
     --task-user root they can do everything on this machine.
 
+    If the managers use TLS, a new worker enrols with a join token. Otherwise it needs the token for workers.
+
     \b
+    shunter worker --join-token-file node-7.token
     shunter worker --manager 10.0.0.5:7071 --token-file worker-token --label disk=ssd
     shunter worker --manager 10.0.0.5:7071 --token-file worker-token --task-user batch
     shunter worker --manager 10.0.0.5:7071,10.0.0.6:7071,10.0.0.7:7071 --token-file worker-token
     """
     options = {
-        "manager": check_addresses(manager, "--manager"),
-        "token": _worker_token(token_file),
+        "manager": _managers(manager, join_token_file),
+        "token": "" if join_token_file is not None else _worker_token(token_file),
         "token_file": token_file,
+        "join_token_file": join_token_file,
         "machine": {"name": name, "task_user": task_user, **_machine(cpu, memory, resource, device, label, datacenter)},
     }
     from shunter.app.worker import run_worker
@@ -403,6 +414,15 @@ def _report_ignored(started: StartResult, options: dict[str, Any]) -> None:
 def _json(options: dict[str, Any]) -> bytes:
     """The given options as JSON, for `app.options`, which has the defaults."""
     return msgspec.json.encode({key: value for key, value in options.items() if value is not None})
+
+
+def _managers(manager: str | None, join_token_file: str | None) -> str:
+    if manager is not None:
+        return check_addresses(manager, "--manager")
+    if join_token_file is None:
+        fix = "name the --workers-listen address of the manager, or give a join token with --join-token-file"
+        raise Invalid([Problem("--manager", "is missing", fix=fix)])
+    return ""
 
 
 def _worker_token(token_file: str | None) -> str:

@@ -14,6 +14,7 @@ from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.registries.flags import FlagRegistry
 from shunter.engine.state.registries.format import FormatRegistry
 from shunter.engine.state.registries.identity import IdentityRegistry
+from shunter.engine.state.registries.join_tokens import JoinTokenRegistry
 from shunter.engine.state.registries.moves import MoveRegistry
 from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.engine.state.registries.queues import QueueRegistry
@@ -124,6 +125,7 @@ SECRETS = ComparedFields(
 )
 AUDIT = ComparedFields(AuditRegistry, plain=("number", "head", "dropped_through", "checkpoint_ms"))
 TENANTS = ComparedFields(TenantRegistry, plain=("tenants", "namespace_owners", "queue_owners", "limited"))
+JOIN_TOKENS = ComparedFields(JoinTokenRegistry, plain=("tokens",))
 
 REGISTRIES: dict[str, ComparedFields[Any]] = {
     "format": FORMAT,
@@ -141,5 +143,6 @@ REGISTRIES: dict[str, ComparedFields[Any]] = {
     "secrets": SECRETS,
     "tenants": TENANTS,
     "audit": AUDIT,
+    "join_tokens": JOIN_TOKENS,
 }
 ALL_OF_REGISTRIES: tuple[ComparedFields[Any], ...] = (TEMPLATE, *REGISTRIES.values())
