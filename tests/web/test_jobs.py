@@ -143,8 +143,8 @@ def test_the_manifest_of_a_service_shows_what_changed_between_versions(site: Sit
 
 
 def is_steady(site: Site) -> bool:
-    update = site.cluster.json("job", "shop")["update"]
-    return update["status"] == "steady" and update["good_version"] == site.cluster.json("job", "shop")["version"]
+    job = site.cluster.json("job", "shop")
+    return bool(job["update"]["status"] == "steady" and job["update"]["good_version"] == job["version"])
 
 
 def test_a_waiting_job_says_why(site: Site) -> None:
