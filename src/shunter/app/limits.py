@@ -1,5 +1,5 @@
-"""Builds the limiter of requests per user: in the memory of this manager, or shared by all managers in Redis. Called by
-`app.manager`."""
+"""Builds the limiter of requests per user and tenant: in the memory of this manager, or shared by all managers in
+Redis. Called by `app.manager`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 
 from shunter.adapters.redis.settings import parse_redis_url
-from shunter.api.http.request_limits import RequestLimiter
+from shunter.api.http.request_limits import QuotaOf, RequestLimiter
 from shunter.app.options import UpOptions
 from shunter.ports.limits import Bucket, Limits
 
@@ -18,10 +18,8 @@ def check_limits(url: str, option: str) -> str:
     return url
 
 
-def build_limits(options: UpOptions, count_managers: Callable[[], int]) -> Limits | None:
-    """None without a limit. The client of Redis is loaded only if it is needed."""
-    if not options.requests_per_s:
-        return None
+def build_limits(options: UpOptions, count_managers: Callable[[], int]) -> Limits:
+    """The client of Redis is loaded only if it is needed."""
     from shunter.adapters.memory.limits import MemoryLimits
 
     local = MemoryLimits()
@@ -32,7 +30,6 @@ def build_limits(options: UpOptions, count_managers: Callable[[], int]) -> Limit
     return RedisLimits(parse_redis_url(options.limits, os.environ), local, count_managers)
 
 
-def build_limiter(options: UpOptions, limits: Limits | None) -> RequestLimiter | None:
-    if limits is None:
-        return None
-    return RequestLimiter(limits, Bucket(options.requests_burst or options.requests_per_s, options.requests_per_s))
+def build_limiter(options: UpOptions, limits: Limits, quota_of: QuotaOf) -> RequestLimiter:
+    rate = options.requests_per_s
+    return RequestLimiter(limits, Bucket(options.requests_burst or rate, rate) if rate else None, quota_of)

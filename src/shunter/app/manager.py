@@ -262,7 +262,7 @@ class Manager:
 
     async def _listen(self, gateway: LocalGateway) -> None:
         self._limits = build_limits(self._options, self._count_apis)
-        limiter = build_limiter(self._options, self._limits)
+        limiter = build_limiter(self._options, self._limits, gateway.request_quota)
         await self._listeners.start(gateway, self._client, limiter, self._responses, serves_clients=API in self._roles)
         self._refusals.counter = self._listeners.refusals
         self._members.own = self._describe_self()

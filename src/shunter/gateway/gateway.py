@@ -45,6 +45,7 @@ from shunter.gateway.streams.follow import Streams
 from shunter.gateway.telemetry import Telemetry
 from shunter.gateway.tenants import Tenants
 from shunter.gateway.tokens import TokenFile, Tokens
+from shunter.model.identity.quotas import REQUESTS
 from shunter.model.identity.roles import check_permission
 from shunter.model.identity.scopes import check_scope
 from shunter.model.job.manifests import JobReader
@@ -151,6 +152,10 @@ class LocalGateway:
 
     def explain_refusal(self, token: str) -> str:
         return self._authentication.explain_refusal(token)
+
+    def request_quota(self, caller: Principal) -> int | None:
+        tenant = self._engine.state.tenants.tenants.get(caller.tenant) if caller.tenant else None
+        return None if tenant is None else tenant.quotas.get(REQUESTS)
 
     def renew_session(self, text: str) -> str | None:
         return self._authentication.sessions.renew(text)

@@ -60,6 +60,10 @@ class Gateway(Protocol):
         """Why an external user's credential is refused; empty where the sender must not learn more."""
         ...
 
+    def request_quota(self, caller: Principal) -> int | None:
+        """How many requests per second the caller's tenant may send; None for any number."""
+        ...
+
     def renew_session(self, text: str) -> str | None:
         """The text of a browser's session from now on; None if it may stay as it is."""
         ...

@@ -129,6 +129,9 @@ class FakeGateway:
     def explain_refusal(self, token: str) -> str:
         return self.refusals.get(token, "")
 
+    def request_quota(self, _caller: Principal) -> int | None:
+        return None
+
     def renew_session(self, text: str) -> str | None:
         return self.renewed.get(text)
 

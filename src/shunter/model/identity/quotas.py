@@ -1,6 +1,8 @@
-"""The quotas of a tenant by name: what it may have queued at most, and what it may have on nodes. Pure.
+"""The quotas of a tenant by name: what it may have queued at most, what it may have on nodes, and how many requests it
+may send. Pure.
 
-The engine refuses submits beyond QUEUED. Tasks wait while a quota of PLACED is used up."""
+The engine refuses submits beyond QUEUED. Tasks wait while a quota of PLACED is used up. The API refuses requests beyond
+REQUESTS."""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ RUNNING = "running"  # tasks on nodes
 CPU, MEMORY, GPU = "cpu", "memory", "gpu"  # reserved on nodes: milli-cores, bytes, devices
 PLACED = (RUNNING, CPU, MEMORY, GPU)  # what running tasks use, in the order of the planner's columns
 NOTHING_PLACED = (0,) * len(PLACED)
-QUOTAS = (QUEUED, *PLACED)
+REQUESTS = "requests_per_s"  # of all its users together
+QUOTAS = (QUEUED, *PLACED, REQUESTS)
 
 
 def placed_needs(needs: Mapping[str, int]) -> tuple[int, ...]:

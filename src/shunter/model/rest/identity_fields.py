@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from shunter.model.identity.join_tokens import NODE_SIZE_MAX
-from shunter.model.identity.quotas import CPU, MEMORY, QUOTAS
+from shunter.model.identity.quotas import CPU, MEMORY, QUOTAS, REQUESTS
 from shunter.model.identity.roles import Role
 from shunter.model.resources import AMOUNT_MAX
 from shunter.model.schema.field_lists import value_list
@@ -23,6 +23,7 @@ OVERLAP_DEFAULT_S = 3_600.0
 TESTBEDS_MAX = 20  # to which one key is bound
 NAMESPACES_MAX = 20  # of one tenant: lists read them one by one
 QUEUES_MAX = 20
+REQUESTS_PER_S_MAX = 1_000_000
 JOIN_TOKEN_LIFETIME_S = 3_600.0
 JOIN_TOKEN_LIFETIME_MAX_S = 30 * 86_400.0
 REQUEST_SIZE_MAX = 8 * 2**10  # of a certificate request in base64: one with a P-256 key takes 300 bytes
@@ -45,6 +46,8 @@ def _quotas() -> Field:
 
 
 def _quota(name: str) -> Field:
+    if name == REQUESTS:
+        return integer(1, REQUESTS_PER_S_MAX)
     return amount(name, 0, AMOUNT_MAX) if name in (CPU, MEMORY) else integer(0, AMOUNT_MAX)
 
 
