@@ -12,7 +12,7 @@ from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_document, print_items, print_result, print_table
 from shunter.cli.text import print_text
 from shunter.model.errors import Invalid, Problem
-from shunter.model.identity.quotas import PLACED, QUEUED, QUOTAS
+from shunter.model.identity.quotas import QUOTAS
 from shunter.model.rest.identity_views import TenantView
 
 tenant = plain_typer(
@@ -88,7 +88,7 @@ def show(name: Name, output: Output = Format.TABLE) -> None:
         print_document(found, output)
         return
     print_text(f"tenant {found.name}: {_owned(found)}")
-    rows = ([each, found.used.get(each, "-"), found.quotas.get(each, "unlimited")] for each in (QUEUED, *PLACED))
+    rows = ([each, found.used.get(each, "-"), found.quotas.get(each, "unlimited")] for each in QUOTAS)
     print_table([Column("QUOTA"), Column("USED"), Column("LIMIT")], rows)
 
 
