@@ -3,9 +3,9 @@ import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-qu
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { body, client } from "./api/client";
 import { Live } from "./api/live";
 import { ApiError, describeError, isSignedOut } from "./api/problems";
+import { meQuery } from "./api/queries";
 import { signInWithCode, takeCode, takeSignInError } from "./api/session";
 import { makeRouter } from "./router";
 import { LiveContext } from "./shell/LiveContext";
@@ -17,6 +17,13 @@ import "./styles/global.css";
 
 const FRESH_MS = 1000;
 const root = createRoot(document.getElementById("app") as HTMLElement);
+
+const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && askToSignIn("The session has ended.") }),
+  defaultOptions: {
+    queries: { staleTime: FRESH_MS, retry: (count, error) => count < 2 && !(error instanceof ApiError) },
+  },
+});
 
 applyTheme();
 watchSystemTheme();
@@ -31,7 +38,7 @@ async function start(): Promise<void> {
     });
   }
   try {
-    await body(client.GET("/api/v1/me"));
+    await queries.fetchQuery(meQuery);
   } catch (error) {
     if (isSignedOut(error)) return askToSignIn(reason);
   }
@@ -47,12 +54,6 @@ function askToSignIn(reason: string | null): void {
 }
 
 function showPages(): void {
-  const queries: QueryClient = new QueryClient({
-    queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && askToSignIn("The session has ended.") }),
-    defaultOptions: {
-      queries: { staleTime: FRESH_MS, retry: (count, error) => count < 2 && !(error instanceof ApiError) },
-    },
-  });
   const live = new Live(queries);
   watchVersion();
   root.render(
