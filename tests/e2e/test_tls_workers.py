@@ -116,6 +116,23 @@ def test_a_worker_enrols_with_a_join_token_that_works_once(
     assert sorted(each["state"] for each in manager.items("join-token", "list")) == ["used", "valid"]
 
 
+def test_a_worker_renews_its_certificate_while_it_is_connected(manager: Cluster, worker: TlsWorker) -> None:
+    worker.certify("w1", None, "--valid-for", "90s")
+    certificate, authorities = (worker.home.home / "tls" / name for name in ("worker.crt", "ca.crt"))
+    before = certificate.read_bytes()
+    manager.shunter("ca", "rotate")
+    eventually(lambda: "tls.reloaded" in manager.log(), "the manager uses the new authority")
+    worker.start()
+    until_ready(manager, "w1")
+    eventually(lambda: certificate.read_bytes() != before, "the worker has another certificate", 30.0)
+    assert authorities.read_bytes().count(b"BEGIN CERTIFICATE") == 2
+    old = manager.items("ca", "list")[-1]["id"]
+    manager.shunter("ca", "drop", old)
+    worker.stop()
+    worker.start()
+    eventually(lambda: worker.home.log().count("manager.connected") == 2, "it joins with the new certificate")
+
+
 def save(path: Path, text: str) -> str:
     path.write_text(text)
     return str(path)

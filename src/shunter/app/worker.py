@@ -25,6 +25,7 @@ from shunter.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
     from shunter.adapters.grpc.worker_client import WorkerClient
+    from shunter.app.tls.renewal import CertificateRenewal
     from shunter.worker.worker import Worker
 
 CREATE_ANOTHER = "`shunter join-token create NODE`"
@@ -87,7 +88,9 @@ async def _serve(options: WorkerOptions, settings: WorkerSettings, tls: WorkerTl
     worker = Worker(settings, SystemClock())
     await worker.start()
     addresses = parse_addresses(options.manager, "--manager")
-    client = WorkerClient(worker, addresses, options.token, tls=None if tls is None else tls.read)
+    client = WorkerClient(
+        worker, addresses, options.token, tls=None if tls is None else tls.read, renewal=_renewal(tls)
+    )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, client.stop)
@@ -105,6 +108,14 @@ async def _serve(options: WorkerOptions, settings: WorkerSettings, tls: WorkerTl
         stop_task.cancel()
         await worker.stop(end_keepers=worker.finished.is_set())
     log.info("worker.stopped", name=settings.name)
+
+
+def _renewal(tls: WorkerTls | None) -> CertificateRenewal | None:
+    if tls is None or tls.certificate is None:
+        return None
+    from shunter.app.tls.renewal import CertificateRenewal
+
+    return CertificateRenewal(tls.certificate.parent)
 
 
 def _worker_settings(home: Home, options: WorkerOptions, config: Config, task_umask: int) -> WorkerSettings:

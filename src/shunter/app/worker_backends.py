@@ -22,6 +22,7 @@ from shunter.app.options import (
 )
 from shunter.app.storage.secret_keys import secrets_key_file
 from shunter.app.storage.stores import store_secrets
+from shunter.app.tls.setup import worker_authority
 from shunter.app.tls.tls_files import TlsFiles
 from shunter.engine.engine import Engine
 from shunter.gateway.tokens import ensure_token
@@ -96,7 +97,7 @@ class LocalBackend:
         self.address: str | None = None
         self.own_node: str | None = None
         self._options, self._metrics, self._routes = options, metrics, routes
-        self._takes_workers, self._tls = takes_workers, tls
+        self._takes_workers, self._tls, self._home = takes_workers, tls, home
         settings = replace(config.worker_settings(home.worker, options.machine), task_user="")  # tasks are the caller's
         key_file = secrets_key_file(options.secrets_key_file)
         secret_files = store_secrets() if key_file is None else (*store_secrets(), key_file)
@@ -176,13 +177,15 @@ class LocalBackend:
         from shunter.adapters.grpc.worker_server import WorkerServer
 
         host, port = secure_address(listen, "--workers-listen", self._options)
-        server_tls = client_tls = None
+        server_tls = client_tls = authority = None
         if self._tls is not None:
+            authority = worker_authority(self._home, self._tls)
             server_tls = self._tls.for_clients if self._options.tls_worker_token else self._tls.for_workers
             client_tls = self._tls.as_manager
         self._server = WorkerServer(
-            self._watcher, self._token, host, port, self._routes, tls=server_tls, relay_tls=client_tls
-        )
+            self._watcher, self._token, host, port, self._routes,
+            tls=server_tls, relay_tls=client_tls, authority=authority,
+        )  # fmt: skip
         bound = await self._server.start()
         self.address = format_address(host, bound)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from shunter.adapters.certificates.files import blocks
 from shunter.model.identity.certified_names import CertifiedName, find_certified_name
@@ -43,6 +44,18 @@ def inspect(pem: bytes) -> CertificateInfo:
         chain=b"".join(found[1:]),
         authority_key=_authority_key(certificate),
     )
+
+
+def certifies(pem: bytes, key: ec.EllipticCurvePrivateKey) -> bool:
+    """Whether the first certificate of PEM text is for this key. Raises ValueError."""
+    return x509.load_pem_x509_certificate(pem).public_key() == key.public_key()
+
+
+def has_certificates(pem: bytes) -> bool:
+    try:
+        return bool(x509.load_pem_x509_certificates(pem))
+    except ValueError:
+        return False
 
 
 def own_key_id(certificate: x509.Certificate) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 import grpc.aio
@@ -30,15 +30,37 @@ from shunter.adapters.grpc.send_buffer import SendBuffer
 from shunter.log import Log
 from shunter.model.errors import Unauthorized
 from shunter.model.protocol.refusals import RefusalCode
-from shunter.model.protocol.worker_messages import Ack, Leader, Refused, Welcome, WorkerMessage
+from shunter.model.protocol.worker_messages import (
+    Ack,
+    CertificateRequest,
+    Leader,
+    NewCertificate,
+    Refused,
+    Welcome,
+    WorkerMessage,
+)
 from shunter.ports.workers import WorkerHandler
 
 CONNECT_TIMEOUT_S = 10.0
+RENEWAL_CHECK_S = 10.0  # how often the worker looks whether its certificate is to be renewed
+RENEWAL_RETRY_S = 600.0  # until it asks again
 CONNECT_TIMEOUT_OF_SEVERAL_S = 3.0  # a manager that does not answer keeps the worker from the others
 
 log = Log(__name__)
 
 Call = grpc.aio.StreamStreamCall[bytes, bytes]
+
+
+class Renewal(Protocol):
+    """The certificate of this worker, which it renews over its stream."""
+
+    def request(self) -> bytes | None:
+        """A certificate request (DER) if it is time for another certificate."""
+        ...
+
+    def accept(self, certificate: bytes, authorities: bytes) -> None:
+        """Use them from the next connection on. Raises ValueError for what does not fit this worker, and OSError."""
+        ...
 
 
 class WorkerClient:
@@ -53,12 +75,14 @@ class WorkerClient:
         *,
         tls: ReadClientTls | None = None,
         rng: random.Random | None = None,
+        renewal: Renewal | None = None,
     ) -> None:
         rng = rng or random.Random()
         self._handler = handler
         self._search = LeaderSearch([addresses] if isinstance(addresses, str) else addresses, rng)
         self._metadata = (("authorization", f"Bearer {token}"),) if token else ()
         self._tls = tls
+        self._renewal = renewal
         self._watch = LeaderWatch(
             self._search.addresses, self._channel, self._metadata, lambda: self._address, self._on_news, rng
         )
@@ -76,6 +100,7 @@ class WorkerClient:
         """Connect, and again whenever the connection ends, until `stop`. Raises Unauthorized if all managers refuse the
         token before one has ever accepted it."""
         watching = asyncio.create_task(self._watch.run()) if len(self._search.addresses) > 1 else None
+        renewing = None if self._renewal is None else asyncio.create_task(self._renew(self._renewal))
         try:
             while not self._stopping.is_set():
                 delay_s = await self._attempt()
@@ -83,7 +108,7 @@ class WorkerClient:
                 if self._redirected.is_set():
                     await self._wait(self._search.spread_s())
         finally:
-            for task in (watching, self._confirming):
+            for task in (watching, renewing, self._confirming):
                 if task is not None:
                     task.cancel()
                     await asyncio.wait({task})
@@ -98,7 +123,7 @@ class WorkerClient:
         """Run one connection from start to end; returns how long to wait before the next."""
         self._redirected.clear()
         self._address = self._search.address
-        connection = self._connection = Connection(self._handler, self._term)
+        connection = self._connection = Connection(self._handler, self._term, self._renewal)
         async with self._channel(self._address) as channel:
             connect = channel.stream_stream(f"/{SERVICE}/{METHOD}", bytes, bytes)
             call: Call = connect(metadata=self._metadata)  # type: ignore[call-arg]  # the stubs want an iterator
@@ -170,6 +195,27 @@ class WorkerClient:
         if self._uplink is not None:
             self._uplink.abort(f"another manager leads: {news.address}")
 
+    # ---- certificates ----
+
+    async def _renew(self, renewal: Renewal) -> None:
+        """Ask for another certificate when it is time, of a manager that has taken this worker."""
+        delay_s = RENEWAL_CHECK_S
+        while True:
+            await asyncio.sleep(delay_s)
+            delay_s = RENEWAL_CHECK_S
+            connection, uplink = self._connection, self._uplink
+            if connection is None or uplink is None or not connection.is_inventory_acked:
+                continue
+            try:
+                request = renewal.request()
+            except (OSError, ValueError) as error:
+                log.warning("worker.certificate_not_renewed", error=error)
+                delay_s = RENEWAL_RETRY_S
+                continue
+            if request is not None:
+                uplink.send(CertificateRequest(request))
+                delay_s = RENEWAL_RETRY_S
+
     # ---- steps ----
 
     async def _wait_until_connected(self, call: Call) -> bool:
@@ -204,8 +250,9 @@ class Connection:
     """One connection as the worker's end sees it: connected, messages in order, disconnected. `term` is the newest
     that the worker knows: a manager of an older one was replaced, and is left alone."""
 
-    def __init__(self, handler: WorkerHandler, term: int) -> None:
+    def __init__(self, handler: WorkerHandler, term: int, renewal: Renewal | None = None) -> None:
         self._handler = handler
+        self._renewal = renewal
         self._term = term
         self.welcome: Welcome | None = None
         self.is_inventory_acked = False  # the manager has committed our inventory
@@ -248,10 +295,21 @@ class Connection:
                 self.is_inventory_acked = True
             elif isinstance(message, Refused):
                 self.refused = message
+            elif isinstance(message, NewCertificate):
+                self._accept(message)
+                continue
             try:
                 self._handler.received(message)
             except Exception:
                 log.exception("message.failed", kind=type(message).__name__)
+
+    def _accept(self, message: NewCertificate) -> None:
+        if self._renewal is None:
+            return
+        try:
+            self._renewal.accept(message.certificate, message.authorities)
+        except (OSError, ValueError) as error:
+            log.error("worker.certificate_not_renewed", error=error)
 
     def _end_reason(self, code: grpc.StatusCode, details: str | None) -> str:
         if self.refused is not None:

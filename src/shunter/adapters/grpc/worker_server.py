@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,13 +31,24 @@ from shunter.adapters.grpc.listen import (
 from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX, SendBuffer
 from shunter.adapters.grpc.worker_relay import NODE, RELAYED, WorkerRelay
 from shunter.log import Log
+from shunter.model.errors import Rejected
 from shunter.model.identity.certified_names import Bearer, find_certified_name
 from shunter.model.protocol.refusals import RefusalCode, refuse
-from shunter.model.protocol.worker_messages import Hello, ManagerMessage, Refused, WorkerMessage
+from shunter.model.protocol.worker_messages import (
+    CertificateRequest,
+    Hello,
+    ManagerMessage,
+    NewCertificate,
+    Refused,
+    WorkerMessage,
+)
+from shunter.ports.security.certificate_authority import CertificateAuthority, NoCertificateAuthority
 from shunter.ports.workers import LeaderRoutes, Session, WorkerAcceptor
 
 UNAUTHORIZED_REASON = "the worker token is missing or wrong"
 NO_WATCHER_REASON = "this manager has no watcher role: workers connect to a manager that has"
+CERTIFY_EVERY_S = 60.0  # of one stream
+CERTIFICATE_REQUEST_BYTES_MAX = 4096  # one with a P-256 key takes 250
 THREAD_MIN_BYTES = 256 * 2**10  # of a message that a thread decodes: a megabyte takes 150 ms
 
 log = Log(__name__)
@@ -70,8 +82,10 @@ class WorkerServer:
         timeouts: ServerTimeouts | None = None,
         connections_max: int | None = None,
         relay_budget: ByteBudget | None = None,
+        authority: CertificateAuthority | None = None,
     ) -> None:
         self._acceptor = acceptor
+        self._authority = authority or NoCertificateAuthority()
         self._authorization = f"Bearer {token}".encode()
         self._routes = routes
         self._news = LeaderNews(acceptor, routes)
@@ -134,7 +148,9 @@ class WorkerServer:
             link.refuse(RefusalCode.NOT_LEADER, NO_WATCHER_REASON, other)
         else:
             session = self._acceptor.connect(link)
-        reader = asyncio.create_task(_read(requests, session, link, None if isinstance(peer, str) else peer.node))
+        node = None if isinstance(peer, str) else peer.node
+        certifier = None if node is None else Certifier(self._authority, node, link)
+        reader = asyncio.create_task(_read(requests, session, link, node, certifier))
         try:
             await asyncio.wait({reader, link.writer}, return_when=asyncio.FIRST_COMPLETED)
             if reader.done() and (failure := reader.exception()) is not None:
@@ -260,7 +276,35 @@ def _forget_error(writer: asyncio.Task[None]) -> None:
         writer.exception()
 
 
-async def _read(requests: AsyncIterator[bytes], session: Session | None, link: StreamLink, node: str | None) -> None:
+class Certifier:
+    """Signs another certificate for the worker of a stream that has presented one. Once in a while: a signature takes
+    some of the manager's time."""
+
+    def __init__(self, authority: CertificateAuthority, node: str, link: StreamLink) -> None:
+        self._authority, self._node, self._link = authority, node, link
+        self._next_s = 0.0
+
+    def answer(self, message: CertificateRequest) -> None:
+        now_s = time.monotonic()
+        if now_s < self._next_s or len(message.request) > CERTIFICATE_REQUEST_BYTES_MAX:
+            return
+        self._next_s = now_s + CERTIFY_EVERY_S
+        try:
+            certificate, authorities = self._authority.issue(self._node, message.request), self._authority.bundle()
+        except (Rejected, OSError) as error:
+            log.warning("worker.certificate_not_renewed", node=self._node, error=error)
+            return
+        log.info("worker.certificate_issued", node=self._node)
+        self._link.send(NewCertificate(certificate, authorities))
+
+
+async def _read(
+    requests: AsyncIterator[bytes],
+    session: Session | None,
+    link: StreamLink,
+    node: str | None,
+    certifier: Certifier | None,
+) -> None:
     """Deliver messages one by one. Without a session (an unauthorized peer), messages are not even decoded."""
     if session is None:
         await link.writer
@@ -278,4 +322,7 @@ async def _read(requests: AsyncIterator[bytes], session: Session | None, link: S
         if problem := _name_problem(message, node):
             link.refuse(RefusalCode.UNAUTHORIZED, problem)
             return
-        await session.received(message)
+        if not isinstance(message, CertificateRequest):
+            await session.received(message)
+        elif certifier is not None:
+            certifier.answer(message)

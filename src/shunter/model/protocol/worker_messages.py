@@ -132,6 +132,14 @@ class Pong(msgspec.Struct, tag=True):
     number: int
 
 
+class NewCertificate(msgspec.Struct, tag=True):
+    """The answer to a CertificateRequest: the certificate and the chain behind it, and all authorities that the worker
+    is to trust from now on, as PEM texts."""
+
+    certificate: bytes
+    authorities: bytes
+
+
 class Leader(msgspec.Struct):
     """Which manager leads, as the manager knows that was asked: it takes workers at `address`, which is empty if nobody
     is known to lead. News of an older term is out of date. `here` means that the manager that was asked takes workers:
@@ -143,7 +151,20 @@ class Leader(msgspec.Struct):
     relayed: bool = False
 
 
-ManagerMessage = Welcome | Refused | Orders | Stop | Recall | Ack | SetHeartbeat | ReadLog | ReadStats | Shutdown | Pong
+ManagerMessage = (
+    Welcome
+    | Refused
+    | Orders
+    | Stop
+    | Recall
+    | Ack
+    | SetHeartbeat
+    | ReadLog
+    | ReadStats
+    | Shutdown
+    | Pong
+    | NewCertificate
+)
 
 
 # ---- from a worker to the manager ----
@@ -360,4 +381,10 @@ class Ping(msgspec.Struct, tag=True):
     number: int
 
 
-WorkerMessage = Hello | Inventory | Report | Heartbeat | LogData | StatsData | Goodbye | Ping
+class CertificateRequest(msgspec.Struct, tag=True):
+    """Sign another certificate for the key of this worker, which presented one when it connected. PKCS #10, as DER."""
+
+    request: bytes
+
+
+WorkerMessage = Hello | Inventory | Report | Heartbeat | LogData | StatsData | Goodbye | Ping | CertificateRequest

@@ -114,8 +114,8 @@ def list_all(output: Output = Format.TABLE) -> None:
 def rotate(valid_for: ValidFor = None, output: Output = Format.TABLE) -> None:
     """Issue by a new authority from now on. The old one stays trusted until you drop it.
 
-    Managers get new certificates by themselves, while they run. Drop the old authority when each worker has a new one
-    (`shunter ca issue worker`), and when clients of other machines have the new ca.crt.
+    Managers and connected workers get new certificates by themselves, while they run: managers at once, workers within
+    twelve hours. Drop the old authority when they all have one, and when clients of other machines have the new ca.crt.
 
     \b
     shunter ca rotate

@@ -23,7 +23,7 @@ class Leader(_message.Message):
     def __init__(self, address: _Optional[str] = ..., term: _Optional[int] = ..., here: _Optional[bool] = ..., relayed: _Optional[bool] = ...) -> None: ...
 
 class ManagerMessage(_message.Message):
-    __slots__ = ("welcome", "refused", "orders", "stop", "recall", "ack", "set_heartbeat", "read_log", "read_stats", "shutdown", "pong")
+    __slots__ = ("welcome", "refused", "orders", "stop", "recall", "ack", "set_heartbeat", "read_log", "read_stats", "shutdown", "pong", "new_certificate")
     WELCOME_FIELD_NUMBER: _ClassVar[int]
     REFUSED_FIELD_NUMBER: _ClassVar[int]
     ORDERS_FIELD_NUMBER: _ClassVar[int]
@@ -35,6 +35,7 @@ class ManagerMessage(_message.Message):
     READ_STATS_FIELD_NUMBER: _ClassVar[int]
     SHUTDOWN_FIELD_NUMBER: _ClassVar[int]
     PONG_FIELD_NUMBER: _ClassVar[int]
+    NEW_CERTIFICATE_FIELD_NUMBER: _ClassVar[int]
     welcome: Welcome
     refused: Refused
     orders: Orders
@@ -46,10 +47,11 @@ class ManagerMessage(_message.Message):
     read_stats: ReadStats
     shutdown: Shutdown
     pong: Pong
-    def __init__(self, welcome: _Optional[_Union[Welcome, _Mapping]] = ..., refused: _Optional[_Union[Refused, _Mapping]] = ..., orders: _Optional[_Union[Orders, _Mapping]] = ..., stop: _Optional[_Union[Stop, _Mapping]] = ..., recall: _Optional[_Union[Recall, _Mapping]] = ..., ack: _Optional[_Union[Ack, _Mapping]] = ..., set_heartbeat: _Optional[_Union[SetHeartbeat, _Mapping]] = ..., read_log: _Optional[_Union[ReadLog, _Mapping]] = ..., read_stats: _Optional[_Union[ReadStats, _Mapping]] = ..., shutdown: _Optional[_Union[Shutdown, _Mapping]] = ..., pong: _Optional[_Union[Pong, _Mapping]] = ...) -> None: ...
+    new_certificate: NewCertificate
+    def __init__(self, welcome: _Optional[_Union[Welcome, _Mapping]] = ..., refused: _Optional[_Union[Refused, _Mapping]] = ..., orders: _Optional[_Union[Orders, _Mapping]] = ..., stop: _Optional[_Union[Stop, _Mapping]] = ..., recall: _Optional[_Union[Recall, _Mapping]] = ..., ack: _Optional[_Union[Ack, _Mapping]] = ..., set_heartbeat: _Optional[_Union[SetHeartbeat, _Mapping]] = ..., read_log: _Optional[_Union[ReadLog, _Mapping]] = ..., read_stats: _Optional[_Union[ReadStats, _Mapping]] = ..., shutdown: _Optional[_Union[Shutdown, _Mapping]] = ..., pong: _Optional[_Union[Pong, _Mapping]] = ..., new_certificate: _Optional[_Union[NewCertificate, _Mapping]] = ...) -> None: ...
 
 class WorkerMessage(_message.Message):
-    __slots__ = ("hello", "inventory", "report", "heartbeat", "log_data", "stats_data", "goodbye", "ping")
+    __slots__ = ("hello", "inventory", "report", "heartbeat", "log_data", "stats_data", "goodbye", "ping", "certificate_request")
     HELLO_FIELD_NUMBER: _ClassVar[int]
     INVENTORY_FIELD_NUMBER: _ClassVar[int]
     REPORT_FIELD_NUMBER: _ClassVar[int]
@@ -58,6 +60,7 @@ class WorkerMessage(_message.Message):
     STATS_DATA_FIELD_NUMBER: _ClassVar[int]
     GOODBYE_FIELD_NUMBER: _ClassVar[int]
     PING_FIELD_NUMBER: _ClassVar[int]
+    CERTIFICATE_REQUEST_FIELD_NUMBER: _ClassVar[int]
     hello: Hello
     inventory: Inventory
     report: Report
@@ -66,7 +69,8 @@ class WorkerMessage(_message.Message):
     stats_data: StatsData
     goodbye: Goodbye
     ping: Ping
-    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., log_data: _Optional[_Union[LogData, _Mapping]] = ..., stats_data: _Optional[_Union[StatsData, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ..., ping: _Optional[_Union[Ping, _Mapping]] = ...) -> None: ...
+    certificate_request: CertificateRequest
+    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., log_data: _Optional[_Union[LogData, _Mapping]] = ..., stats_data: _Optional[_Union[StatsData, _Mapping]] = ..., goodbye: _Optional[_Union[Goodbye, _Mapping]] = ..., ping: _Optional[_Union[Ping, _Mapping]] = ..., certificate_request: _Optional[_Union[CertificateRequest, _Mapping]] = ...) -> None: ...
 
 class Welcome(_message.Message):
     __slots__ = ("epoch", "node", "heartbeat_s", "term")
@@ -692,3 +696,17 @@ class Pong(_message.Message):
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     number: int
     def __init__(self, number: _Optional[int] = ...) -> None: ...
+
+class CertificateRequest(_message.Message):
+    __slots__ = ("request",)
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    request: bytes
+    def __init__(self, request: _Optional[bytes] = ...) -> None: ...
+
+class NewCertificate(_message.Message):
+    __slots__ = ("certificate", "authorities")
+    CERTIFICATE_FIELD_NUMBER: _ClassVar[int]
+    AUTHORITIES_FIELD_NUMBER: _ClassVar[int]
+    certificate: bytes
+    authorities: bytes
+    def __init__(self, certificate: _Optional[bytes] = ..., authorities: _Optional[bytes] = ...) -> None: ...
