@@ -12,7 +12,9 @@ from typing import get_args
 import pytest
 
 from shunter.engine.changes import Change
+from shunter.engine.changes.audit import AuditChange
 from shunter.engine.changes.identity import IdentityChange
+from shunter.engine.changes.join_tokens import JoinTokenChange
 from shunter.engine.changes.objects import ObjectChange
 from shunter.engine.changes.secrets import SecretChange
 from shunter.engine.changes.tenants import TenantChange
@@ -62,7 +64,8 @@ def test_every_kind_of_fault_act_and_change_occurs_and_every_checker_looks() -> 
     changes -= {"TaskSetUnpinned"}  # a move that finds no room is too rare
     changes -= {"NamesDropped"}  # earlier versions wrote it
     # Simulated users have no keys, tenants and secrets; see tests/unit/engine/identity and tests/unit/engine/secrets.
-    for kinds in (IdentityChange, TenantChange, SecretChange):
+    # For the audit log, see test_tenant_seeds.
+    for kinds in (IdentityChange, JoinTokenChange, TenantChange, SecretChange, AuditChange):
         changes -= {kind.__name__ for kind in get_args(kinds)}
     changes -= {"FormatRaised"}  # only where several managers are upgraded: see test_manager_seeds
     wanted = {f"fault.{kind}" for kind in KINDS} | {f"act.{kind}" for kind in (*actions.KINDS, *service_actions.KINDS)}

@@ -54,6 +54,7 @@ def test_a_refusal_does_not_say_what_is_wrong_and_uses_nothing_up() -> None:
                 await harness.engine.use_join_token(id, secret, KEY)
             messages.add(refused.value.detail)
         assert len(messages) == 1
+        assert [event.name for event in await harness.events() if event.type == "join_token.revoked"] == ["t2"]
         assert await harness.engine.use_join_token("t1", SECRET, OTHER_KEY) == "node-7"
         with pytest.raises(NotFound, match="join token 't2' does not exist"):
             await harness.engine.revoke_join_token("t2", "admin")

@@ -46,6 +46,7 @@ COVERED_ELSEWHERE = {  # what the story below does not tell, and the test that d
     "user.set": "identity/test_identity.py",
     "key.set": "identity/test_identity.py",
     "key.revoked": "identity/test_identity.py",
+    **dict.fromkeys(("join_token.created", "join_token.used", "join_token.revoked"), "identity/test_join_tokens.py"),
     "tenant.set": "../gateway/test_tenants.py",
     "tenant.deleted": "../gateway/test_tenants.py",
     "dead.dropped": "jobs/test_dead_letters.py",
