@@ -27,7 +27,7 @@ from shunter.model.resources import AMOUNT_MAX, CPU, DISK, MEMORY
 from shunter.model.rest.admin_fields import HEARTBEAT, HEARTBEAT_SETTING_MIN_S
 from shunter.model.schema.field_lists import mapping, value_list
 from shunter.model.schema.fields import Field, Section, amount, boolean, duration, integer, text
-from shunter.model.schema.name_fields import LABELS, NAME
+from shunter.model.schema.name_fields import LABELS, NAME, NODE_NAME
 from shunter.model.schema.problems import Problems
 from shunter.ports.limits import CAPACITY_MAX
 from shunter.ports.store import Retention
@@ -36,8 +36,6 @@ from shunter.watcher.settings import TIMEOUT_HEARTBEATS, WatcherSettings
 from shunter.worker.settings import WorkerSettings
 
 NODE_NAME_DEFAULT = "local"  # where the machine has no name of its own
-NODE_NAME_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$"
-NODE_NAME_SIZE_MAX = 253
 KINDS_MAX = 32  # of devices
 DEVICE_SIZE_MAX = 128  # of an id
 TLS_HOSTS_MAX = 32
@@ -240,7 +238,7 @@ TABLES = {
         "this machine as a node",
         WorkerSettings,
         {
-            "name": ConfigKey(text(NODE_NAME_PATTERN, size_max=NODE_NAME_SIZE_MAX, rule="a host name"), "name"),
+            "name": ConfigKey(NODE_NAME, "name"),
             "cpu": ConfigKey(amount(CPU, 0, AMOUNT_MAX), "capacity"),
             "memory": ConfigKey(amount(MEMORY, 0, AMOUNT_MAX), "capacity"),
             "resources": ConfigKey(RESOURCES, "capacity"),

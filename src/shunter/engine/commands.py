@@ -17,7 +17,15 @@ from shunter.engine.identity.join_tokens import (
     on_revoke_join_token,
     on_use_join_token,
 )
-from shunter.engine.identity.keys import KeyDraft, on_create_key, on_key_used, on_revoke_key, on_rotate_key
+from shunter.engine.identity.keys import (
+    ALL_KEYS,
+    KeyDraft,
+    ManagedKeys,
+    on_create_key,
+    on_key_used,
+    on_revoke_key,
+    on_rotate_key,
+)
 from shunter.engine.identity.tenants import TenantUpdate, on_create_tenant, on_delete_tenant, on_update_tenant
 from shunter.engine.identity.users import on_put_user
 from shunter.engine.inbox import NeededRuns
@@ -135,15 +143,13 @@ class EngineCommands(ABC):
         await self.ask(partial(on_create_key, draft=draft, by=by))
 
     async def rotate_key(
-        self, id: str, secret: SecretDigest, overlap_s: float, by: str, tenant: str | None = None
+        self, id: str, secret: SecretDigest, overlap_s: float, by: str, managed: ManagedKeys = ALL_KEYS
     ) -> None:
-        """With a `tenant`, only a key of it."""
-        rotate = partial(on_rotate_key, id=id, secret=secret, overlap_s=overlap_s, by=by, tenant=tenant)
+        rotate = partial(on_rotate_key, id=id, secret=secret, overlap_s=overlap_s, by=by, managed=managed)
         await self.ask(rotate)
 
-    async def revoke_key(self, id: str, by: str, tenant: str | None = None) -> None:
-        """With a `tenant`, only a key of it."""
-        await self.ask(partial(on_revoke_key, id=id, by=by, tenant=tenant))
+    async def revoke_key(self, id: str, by: str, managed: ManagedKeys = ALL_KEYS) -> None:
+        await self.ask(partial(on_revoke_key, id=id, by=by, managed=managed))
 
     async def note_key_use(self, id: str) -> None:
         await self.ask(partial(on_key_used, id=id))

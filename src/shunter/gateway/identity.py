@@ -10,7 +10,7 @@ import msgspec
 
 from shunter.engine.engine import Engine
 from shunter.engine.identity.join_tokens import JoinTokenDraft, find_join_token
-from shunter.engine.identity.keys import KeyBounds, KeyDraft, find_key
+from shunter.engine.identity.keys import KeyBounds, KeyDraft, ManagedKeys, find_key
 from shunter.engine.identity.tenants import no_tenant
 from shunter.engine.state.registries.identity import ApiKey, User, user_key
 from shunter.engine.state.registries.join_tokens import JoinTokenRecord
@@ -87,6 +87,8 @@ class Identity:
     async def put_user(
         self, name: str, roles: tuple[Role, ...] | None, is_disabled: bool | None, tenant: str | None = None
     ) -> UserView:
+        if self._own_bounds != KeyBounds():
+            raise Forbidden("your key is bound, and users have no bounds; change users with a key that is not bound")
         owner = self._tenant_to_manage(tenant)
         await self._engine.put_user(name, roles, is_disabled, self._caller.user, owner)
         return _user_view(self._engine.state.identity.users[user_key(owner, name)])
@@ -94,7 +96,8 @@ class Identity:
     async def keys(self, limit: int, after: str | None) -> KeyPage:
         await self._engine.wait_committed()
         found = self._engine.state.identity.keys
-        keys = {id: key for id, key in found.items() if self._manages(key.tenant)}
+        managed = self._managed_keys
+        keys = {id: key for id, key in found.items() if key in managed}
         ids, following = _cut_page(keys, limit, after)
         return KeyPage([self._view(keys[id]) for id in ids], following, len(keys))
 
@@ -115,16 +118,25 @@ class Identity:
 
     async def rotate_key(self, id: str, overlap_s: float) -> NewKeyView:
         secret = _make_secret()
-        await self._engine.rotate_key(id, _digest(secret), overlap_s, self._caller.user, self._only)
+        await self._engine.rotate_key(id, _digest(secret), overlap_s, self._caller.user, self._managed_keys)
         return self._new_key(id, secret)
 
     async def revoke_key(self, id: str) -> None:
-        await self._engine.revoke_key(id, self._caller.user, self._only)
+        await self._engine.revoke_key(id, self._caller.user, self._managed_keys)
 
     @property
     def _only(self) -> str | None:
-        """The tenant whose users and keys the caller manages; None: those of all."""
-        return self._caller.tenant or None
+        """The tenant whose users and keys the caller manages; None: those of all. Without a tenant, a bound key
+        manages none of any tenant."""
+        return None if self._caller.is_cluster_wide else self._caller.tenant
+
+    @property
+    def _managed_keys(self) -> ManagedKeys:
+        return ManagedKeys(self._only, self._own_bounds)
+
+    @property
+    def _own_bounds(self) -> KeyBounds:
+        return KeyBounds(self._caller.testbeds, self._caller.namespace, self._caller.queue)
 
     def _manages(self, tenant: str) -> bool:
         return self._only in (None, tenant)
@@ -140,12 +152,7 @@ class Identity:
         caller, default = self._caller, self._default_namespace_of(new)
         testbeds = frozenset(each if "/" in each else f"{default}/{each}" for each in new.testbeds)
         wanted = KeyBounds(testbeds or caller.testbeds, new.namespace or caller.namespace, new.queue or caller.queue)
-        is_wider = (
-            (caller.testbeds and not wanted.testbeds <= caller.testbeds)
-            or (caller.namespace and wanted.namespace != caller.namespace)
-            or (caller.queue and wanted.queue != caller.queue)
-        )
-        if is_wider:
+        if not self._own_bounds.covers(wanted):
             raise Forbidden("your key is bound more narrowly than the key to create; see `shunter whoami`")
         return wanted
 

@@ -7,8 +7,8 @@ import re
 from shunter.model.protocol.refusals import RefusalCode, refuse
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello, Refused
 from shunter.model.resources import AMOUNT_MAX
+from shunter.model.schema.name_fields import NODE_NAME_PATTERN
 
-NAME_PATTERN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 RESOURCES_MAX = 64
 ENTRIES_MAX = 256  # labels, and attributes
 TEXT_MAX = 4096  # characters of one name, label, attribute or address
@@ -23,7 +23,7 @@ def hello_problem(hello: Hello) -> Refused | None:
 
 
 def _identity_problem(hello: Hello) -> str | None:
-    if not NAME_PATTERN.fullmatch(hello.name):
+    if not re.fullmatch(NODE_NAME_PATTERN, hello.name):
         return f"name: {hello.name[:80]!r} is not a host name: letters, digits, '.', '_' and '-', at most 253"
     if not hello.boot:
         return "boot: is empty; use a new random text for every start of the worker"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shunter.gateway.tokens import ADMIN
-from shunter.model.errors import Forbidden
+from shunter.model.errors import Forbidden, NotFound
 from shunter.model.identity.roles import Role
-from shunter.ports.identity import NewKey
+from shunter.ports.identity import NewKey, TenantChange
 from shunter.ports.principals import Principal
 from tests.unit.gateway.harness import GatewayHarness, run_scenario
 
 SUBMITTER = frozenset((Role.SUBMITTER,))
+OTHER_BOUNDS: tuple[dict[str, Any], ...] = (
+    {}, {"namespace": "b"}, {"queue": "day"}, {"testbeds": ("a/bench", "a/other")}, {"tenant": "red"}
+)  # fmt: skip
 
 
 def test_a_key_authenticates_its_user_with_its_roles() -> None:
@@ -152,5 +157,32 @@ def test_callers_are_told_who_they_are() -> None:
         assert (me.user, me.roles, me.key) == ("anna", ["viewer"], new.id)
         assert me.expires_at == new.expires_at
         assert caller.roles != ADMIN
+
+    run_scenario(scenario)
+
+
+@pytest.mark.parametrize("bounds", [{"namespace": "a"}, {"queue": "night"}, {"testbeds": ("a/bench",)}])
+def test_an_admin_with_a_bound_key_manages_no_key_that_is_bound_less(bounds: dict[str, Any]) -> None:
+    """Otherwise it could rotate such a key, and have its new secret."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        everything = harness.gateway.identity
+        await harness.gateway.tenants.create("red", TenantChange(queues=("night",)))
+        others = [await everything.create_key(NewKey((Role.ADMIN,), **each)) for each in OTHER_BOUNDS]
+        own = await everything.create_key(NewKey((Role.ADMIN,), **bounds))
+        caller = harness.local_gateway.authenticate(own.key)
+        assert caller is not None
+        bound = harness.local_gateway.for_caller(caller, "rotateKey").identity
+        assert [each.id for each in (await bound.keys(10, None)).items] == [own.id]
+        for other in others:
+            for call in (bound.rotate_key(other.id, 0.0), bound.revoke_key(other.id)):
+                with pytest.raises(NotFound, match=f"key '{other.id}' does not exist"):
+                    await call
+        with pytest.raises(NotFound, match="tenant 'red' does not exist"):
+            await bound.create_key(NewKey((Role.ADMIN,), tenant="red"))
+        with pytest.raises(Forbidden, match="bound"):
+            await bound.put_user("ben", (Role.ADMIN,), None)
+        assert (await bound.rotate_key(own.id, 0.0)).id == own.id
+        assert len((await everything.keys(10, None)).items) == len(others) + 1
 
     run_scenario(scenario)

@@ -21,6 +21,8 @@ from shunter.model.errors import Conflict, Invalid, Unauthorized
 from shunter.model.identity.certified_names import Bearer, CertifiedName
 from shunter.model.identity.join_tokens import parse_join_token
 from shunter.ports.coordination import ManagerRecord
+from shunter.ports.identity import AuditSearch
+from shunter.ports.security.audit import Origin, request_of
 from shunter.ports.security.certificate_authority import CertificateAuthority, NoCertificateAuthority
 from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.gateway.harness import ANNA, GatewayHarness, run_scenario
@@ -59,6 +61,20 @@ def test_a_worker_gets_a_certificate_for_its_node_once(tmp_path: Path) -> None:
         [view] = (await service.page(10, None)).items
         assert (view.state, view.user) == ("used", "anna")
         assert token.secret not in str(view)
+
+    run_scenario(scenario)
+
+
+def test_the_audit_log_names_the_token_and_its_node(tmp_path: Path) -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        service = join_tokens(harness, worker_authority(tmp_path))
+        with request_of(Origin(ANNA, "createJoinToken", "rest", "127.0.0.1")):
+            token = parse_join_token((await service.create("node-7", 60.0)).token, "token")
+            await service.enrol(token.id, token.secret, make_request(make_key()))
+            await service.revoke(token.id)
+        found = (await harness.gateway.audit.page(AuditSearch(limit=10))).items[::-1]
+        of_node = [f"join token {token.id} for node node-7"]
+        assert [each.names for each in found] == [of_node, of_node, [f"join token {token.id}"]]
 
     run_scenario(scenario)
 

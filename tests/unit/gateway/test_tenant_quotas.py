@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shunter.engine.state.registries.tenants import Tenant
-from shunter.model.errors import Conflict
+from shunter.model.errors import Busy, Conflict
 from shunter.model.identity.quotas import PLACED
 from shunter.ports.identity import TenantChange
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
@@ -154,5 +154,55 @@ def test_quotas_survive_a_crash() -> None:
         }
         await harness.restart_manager()
         assert harness.engine.state.tenants.limited == limited
+
+    run_scenario(scenario)
+
+
+def service(count: int, cpu: str = "1") -> dict[str, Any]:
+    return {
+        "apiVersion": "shunter.dev/v1", "kind": "Job", "metadata": {"name": "web", "namespace": "red"},
+        "spec": {"type": "service", "command": ["serve"], "count": count, "resources": {"cpu": cpu}},
+    }  # fmt: skip
+
+
+async def pending(harness: GatewayHarness) -> str:
+    return (await harness.gateway.tenants.get("red")).used["queued"]
+
+
+def test_a_service_grows_within_the_quota_of_queued_tasks_only() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await create(harness, "red", queued=4, running=2)
+        await harness.join("n1", cpu=16)
+        services, job = harness.gateway.services, reference("web", namespace="red")
+        await harness.gateway.jobs.submit([service(4)], namespace="red", key=None)
+        await harness.settle()
+        assert await pending(harness) == "2"
+        with pytest.raises(Conflict, match="has a quota of 4 queued tasks, but this adds 5"):
+            await services.scale(job, {"": 9})
+        for change in (services.scale(job, {"": 7}), services.update(job, service(7), namespace="red", node=None)):
+            with pytest.raises(Busy, match="has 2 of 4 queued tasks, and this adds 3"):
+                await change
+        with pytest.raises(Busy, match="has 2 of 4 queued tasks"):
+            await harness.gateway.jobs.submit([service(7)], namespace="red", key=None)
+        await services.scale(job, {"": 6})
+        assert await pending(harness) == "4"
+        [same] = await harness.gateway.jobs.submit([service(6)], namespace="red", key=None)
+        assert not same.created  # it adds nothing
+        await services.scale(job, {"": 1})
+        await harness.settle()
+        assert await pending(harness) == "0"
+
+    run_scenario(scenario)
+
+
+def test_an_update_whose_tasks_could_never_start_is_refused() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await create(harness, "red", cpu=2000)
+        await harness.join("n1", cpu=16)
+        await harness.gateway.jobs.submit([service(2)], namespace="red", key=None)
+        job = reference("web", namespace="red")
+        with pytest.raises(Conflict, match="has a quota of 2 cpu, but a task needs 3"):
+            await harness.gateway.services.update(job, service(2, "3"), namespace="red", node=None)
+        assert used(harness)["cpu"] == 2000
 
     run_scenario(scenario)

@@ -340,10 +340,10 @@ def _update(change: TenantChange) -> Any:
 def test_a_submit_beyond_the_quota_of_queued_tasks_is_refused() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.gateway.tenants.create("red", TenantChange(quotas={"queued": 5}))
-        with pytest.raises(Conflict, match="quota of 5 queued tasks, but the submit has 6"):
+        with pytest.raises(Conflict, match="quota of 5 queued tasks, but this adds 6"):
             await harness.run("large", 6, namespace="red")
         await harness.run("first", 3, namespace="red")
-        with pytest.raises(Busy, match="has 3 of 5 queued tasks, and the submit has 3"):
+        with pytest.raises(Busy, match="has 3 of 5 queued tasks, and this adds 3"):
             await harness.run("second", 3, namespace="red")
         await harness.run("elsewhere", 9)
         await harness.join("n1", cpu=9)

@@ -12,11 +12,11 @@ from shunter.api.http.routing import BASE, RequestBody, ResponseSpec, Route
 from shunter.api.routes.jobs import GROUP, IN_JOB, JOB_BODY, job_of, read_manifest
 from shunter.model.rest.job_views import JobView
 from shunter.model.schema.fields import text
+from shunter.model.schema.name_fields import NODE_NAME_SIZE_MAX
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.principals import TaskReference
 
 JOB = f"{BASE}/jobs/{{job}}"
-NODE_NAME_SIZE_MAX = 253
 
 
 class Scale(msgspec.Struct, forbid_unknown_fields=True):

@@ -56,6 +56,11 @@ def _key(_: State, change: Any) -> str:
     return f"key {change.id}"
 
 
+def _join_token(state: State, change: Any) -> str:
+    token = state.join_tokens.tokens.get(change.id)
+    return f"join token {change.id}" if token is None else f"join token {change.id} for node {token.node}"
+
+
 def _user(_: State, change: Any) -> str:
     return f"user {change.tenant}/{change.name}" if change.tenant else f"user {change.name}"
 
@@ -83,6 +88,7 @@ _NAMES: dict[type, Callable[[State, Any], str]] = {
     c.DeadLettersDropped: _dead_letters,
     **dict.fromkeys((c.UserSet, c.UserDeleted), _user),
     **dict.fromkeys((c.KeySet, c.KeyRevoked), _key),
+    **dict.fromkeys((c.JoinTokenSet, c.JoinTokenUsed, c.JoinTokenDropped), _join_token),
     **dict.fromkeys((c.TenantSet, c.TenantDeleted), _named("tenant")),
     **dict.fromkeys((c.SecretSet, c.SecretDeleted, c.SecretResealed), _in_namespace("secret")),
     c.ObjectSet: _object,

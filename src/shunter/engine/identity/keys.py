@@ -29,6 +29,30 @@ class KeyBounds:
     namespace: str = ""
     queue: str = ""
 
+    def covers(self, other: KeyBounds) -> bool:
+        """Whether the other bounds are at least as narrow."""
+        return (
+            (not self.testbeds or (bool(other.testbeds) and other.testbeds <= self.testbeds))
+            and self.namespace in ("", other.namespace)
+            and self.queue in ("", other.queue)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedKeys:
+    """Which keys somebody manages: those of a tenant (None: of all) that are bound at least as narrowly as theirs."""
+
+    tenant: str | None = None
+    bounds: KeyBounds = KeyBounds()
+
+    def __contains__(self, key: ApiKey) -> bool:
+        return self.tenant in (None, key.tenant) and self.bounds.covers(
+            KeyBounds(key.testbeds, key.namespace, key.queue)
+        )
+
+
+ALL_KEYS = ManagedKeys()
+
 
 @dataclass(frozen=True, slots=True)
 class KeyDraft:
@@ -102,10 +126,10 @@ def _check_user(user: User, roles: tuple[Role, ...]) -> None:
 
 
 def on_rotate_key(
-    round: Round, id: str, secret: SecretDigest, overlap_s: float, by: str, tenant: str | None = None
+    round: Round, id: str, secret: SecretDigest, overlap_s: float, by: str, managed: ManagedKeys = ALL_KEYS
 ) -> None:
     """The old secret is accepted for `overlap_s` more."""
-    key = find_key(round.state.identity.keys, id, tenant)
+    key = find_key(round.state.identity.keys, id, managed)
     if key.has_expired(round.now_ms):
         raise Conflict(f"key '{id}' has expired; create another one: `shunter key create`")
     round.record(
@@ -130,8 +154,8 @@ def on_rotate_key(
     )
 
 
-def on_revoke_key(round: Round, id: str, by: str, tenant: str | None = None) -> None:
-    find_key(round.state.identity.keys, id, tenant)
+def on_revoke_key(round: Round, id: str, by: str, managed: ManagedKeys = ALL_KEYS) -> None:
+    find_key(round.state.identity.keys, id, managed)
     round.record(c.KeyRevoked(id, by, round.now_ms))
 
 
@@ -152,9 +176,9 @@ def drop_expired_keys(round: Round) -> None:
         round.record(c.KeyRevoked(key.id, "expiry", round.now_ms))
 
 
-def find_key(keys: dict[str, ApiKey], id: str, tenant: str | None = None) -> ApiKey:
-    """With a `tenant`, only a key of it. Raises NotFound."""
+def find_key(keys: dict[str, ApiKey], id: str, managed: ManagedKeys = ALL_KEYS) -> ApiKey:
+    """Raises NotFound, also for a key that the caller does not manage."""
     key = keys.get(id)
-    if key is None or tenant not in (None, key.tenant):
+    if key is None or key not in managed:
         raise NotFound(f"key '{id}' does not exist; `shunter key list` shows the ids of all keys")
     return key

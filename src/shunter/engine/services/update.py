@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from shunter.engine import changes as c
 from shunter.engine.jobs.dependencies import unblock_if_ready
 from shunter.engine.jobs.job_timers import set_job_timers
+from shunter.engine.jobs.queue_admin import check_queued_quotas, check_tenant_quotas
 from shunter.engine.round import Round
 from shunter.engine.secrets.secrets import check_references
 from shunter.engine.state.apply_services import GROUPS_DECODER, is_same_but_for_counts, version_of
@@ -36,6 +37,7 @@ def on_update_request(round: Round, job_id: int, spec: JobSpec, user: str, node:
     """Like a submit, for a job that must exist."""
     job = _require_long_running_job(round, job_id)
     check_references(round.state.secrets, [spec])
+    check_tenant_quotas(round, [spec])
     on_update(round, job, spec, user, node)
 
 
@@ -93,6 +95,8 @@ def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> No
         raise Invalid([Problem("count", f"a service has at most {SERVICE_COUNT_MAX:,} tasks in all its groups", total)])
     if all(spec is groups[spec.name] or spec == groups[spec.name] for spec in job.spec_version.groups):
         return
+    added = total - sum(spec.count for spec in job.spec_version.groups)
+    check_queued_quotas(round.state, {job.namespace: added})
     counts_text = ", ".join(f"{name} {spec.count}" for name, spec in groups.items())
     body = round.state.encode_groups(tuple(groups.values()))
     _change_spec(round, job, body, "scale", f"scaled by {user}: {counts_text}")

@@ -17,7 +17,6 @@ from shunter.model.identity.keys import ID_ALPHABET, ID_SIZE
 PREFIX = "shj"
 SIZE_BYTES_MAX = 64 * 2**10
 ADDRESSES_MAX = 50
-NODE_SIZE_MAX = 253  # of a node's name
 _TOKEN = re.compile(rf"{PREFIX}_([{ID_ALPHABET}]{{{ID_SIZE}}})_([A-Za-z0-9_-]+)")
 
 

@@ -6,13 +6,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from shunter.model.identity.join_tokens import NODE_SIZE_MAX
 from shunter.model.identity.quotas import CPU, MEMORY, QUOTAS, REQUESTS
 from shunter.model.identity.roles import Role
 from shunter.model.resources import AMOUNT_MAX
 from shunter.model.schema.field_lists import value_list
 from shunter.model.schema.fields import Field, Section, amount, boolean, choice, duration, integer, text
-from shunter.model.schema.name_fields import NAME
+from shunter.model.schema.name_fields import NAME, NODE_NAME
 from shunter.model.schema.problems import Problems
 
 NOTE_SIZE_MAX = 200
@@ -102,9 +101,7 @@ KEY_ROTATE = Section(
 JOIN_TOKEN_CREATE = Section(
     "a join token",
     {
-        "node": text(
-            r"^[^/\\s\x00-\x1f\x7f]+$", size_max=NODE_SIZE_MAX, rule="a name without / and spaces", required=True
-        ).about("the node as which one worker may join"),
+        "node": replace(NODE_NAME, required=True).about("the node as which one worker may join"),
         "expires_in": duration(JOIN_TOKEN_LIFETIME_MAX_S).about("how long it is valid; default: 1h"),
     },
 )
