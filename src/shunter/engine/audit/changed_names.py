@@ -60,6 +60,14 @@ def _user(_: State, change: Any) -> str:
     return f"user {change.tenant}/{change.name}" if change.tenant else f"user {change.name}"
 
 
+def _join_token(state: State, change: c.JoinTokenSet | c.JoinTokenUsed) -> str:
+    return f"join token {change.id} of node {state.join_tokens.tokens[change.id].node}"
+
+
+def _revoked_join_token(_: State, change: c.JoinTokenDropped) -> str:
+    return f"join token {change.id}"
+
+
 def _object(_: State, change: c.ObjectSet) -> str:
     return f"{change.type} {change.meta.namespace}/{change.meta.name}"
 
@@ -83,6 +91,8 @@ _NAMES: dict[type, Callable[[State, Any], str]] = {
     c.DeadLettersDropped: _dead_letters,
     **dict.fromkeys((c.UserSet, c.UserDeleted), _user),
     **dict.fromkeys((c.KeySet, c.KeyRevoked), _key),
+    **dict.fromkeys((c.JoinTokenSet, c.JoinTokenUsed), _join_token),
+    c.JoinTokenDropped: _revoked_join_token,
     **dict.fromkeys((c.TenantSet, c.TenantDeleted), _named("tenant")),
     **dict.fromkeys((c.SecretSet, c.SecretDeleted, c.SecretResealed), _in_namespace("secret")),
     c.ObjectSet: _object,
