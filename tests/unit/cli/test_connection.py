@@ -165,6 +165,13 @@ def test_a_file_without_a_token_of_a_worker_is_named(user: Path, shunter: Shunte
     )
 
 
+@pytest.mark.usefixtures("user")
+def test_a_worker_without_a_token_is_told_of_both_kinds(shunter: Shunter) -> None:
+    said = shunter("worker", "--manager", "127.0.0.1:9", "--task-user", "root")
+    assert said.code == 2
+    assert "--token-file: is missing; copy `worker-token`" in said.err and "--join-token-file" in said.err
+
+
 def test_a_variable_without_a_token_of_a_worker_is_named(shunter: Shunter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHUNTER_WORKER_TOKEN", "two words")
     said = shunter("worker", "--manager", "127.0.0.1:9", "--task-user", "root")
