@@ -100,7 +100,7 @@ JOIN_TOKEN_CREATE = Section(
     "a join token",
     {
         "node": text(
-            r"^[^/\\s\x00-\x1f\x7f]+$", size_max=NODE_SIZE_MAX, rule="a name without / and spaces", required=True
+            r"^[^/\s\x00-\x1f\x7f]+$", size_max=NODE_SIZE_MAX, rule="a name without / and spaces", required=True
         ).about("the node as which one worker may join"),
         "expires_in": duration(JOIN_TOKEN_LIFETIME_MAX_S).about("how long it is valid; default: 1h"),
     },
