@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from shunter.model.identity.oidc import TOKEN_SIZE_MAX
+
 from ..sdk.scripted_server import answer, job_document
 from ..sdk.test_clients import CLUSTER
 from .conftest import Cluster, Shunter, page
@@ -125,6 +127,19 @@ def test_a_context_may_have_several_addresses(cluster: Cluster, user: Path, shun
         shunter("context", "list", "--output", "json").out
     )["items"]
     assert "render" in shunter("jobs", "--output", "json").out
+
+
+def test_a_file_may_have_the_token_of_an_issuer_but_no_longer_one(
+    cluster: Cluster, user: Path, shunter: Shunter
+) -> None:
+    cluster.answers["GET /cluster"] = answer(200, CLUSTER)
+    (user / "token").write_text("e" * TOKEN_SIZE_MAX + "\n")
+    said = shunter("context", "add", "prod", cluster.server.url, "--token-file", str(user / "token"))
+    assert (said.code, said.err) == (0, "")
+    assert "e" * TOKEN_SIZE_MAX in (user / "config" / "shunter" / "contexts.json").read_text()
+    (user / "token").write_text("e" * (TOKEN_SIZE_MAX + 3))
+    said = shunter("context", "add", "more", cluster.server.url, "--token-file", str(user / "token"))
+    assert said.code == 2 and "--token-file: does not look like a token" in said.err
 
 
 def test_a_wrong_address_of_a_new_context_is_named(user: Path, shunter: Shunter) -> None:
