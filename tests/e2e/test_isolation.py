@@ -73,6 +73,11 @@ def test_a_worker_of_root_is_told_to_name_the_user_of_its_tasks(make_home: Calla
     assert "--task-user: no such user on this machine (got 'nosuchuser')" in unknown.err
 
 
+def test_a_join_token_is_not_used_up_by_a_worker_that_cannot_run_tasks(make_home: Callable[[], Cluster]) -> None:
+    refused = make_home().shunter("worker", "--join-token-file", "nowhere", "--task-user", "nosuchuser", code=2)
+    assert "--task-user: no such user on this machine" in refused.err
+
+
 def test_tokens_are_no_options(make_home: Callable[[], Cluster]) -> None:
     refused = make_home().shunter("worker", "--manager", "127.0.0.1:1", "--token", "secret", code=2)
     assert "--token" in refused.err

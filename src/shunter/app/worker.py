@@ -43,6 +43,7 @@ def run_worker(options_json: bytes) -> int:
     home = Home.find()
     os.environ["SHUNTER_HOME"] = str(home.folder)
     config = read_config(home.config).with_task_descriptors(raise_descriptor_limit())
+    _check_task_user(config.worker_settings(home.worker, options.machine).task_user)  # before a join token is used up
     if options.join_token_file is not None:
         _enrol(options, home, options.join_token_file)
     tls = find_worker_tls(home.tls)
@@ -119,9 +120,7 @@ def _renewal(tls: WorkerTls | None) -> CertificateRenewal | None:
 
 
 def _worker_settings(home: Home, options: WorkerOptions, config: Config, task_umask: int) -> WorkerSettings:
-    """Raises Invalid where nothing says as whom a worker of root runs tasks."""
     settings = config.worker_settings(home.worker, options.machine)
-    _check_task_user(settings.task_user)
     given = (options.token_file, options.join_token_file)
     token_files = tuple(Path(file).resolve() for file in given if file is not None)
     return replace(

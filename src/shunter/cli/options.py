@@ -16,7 +16,6 @@ from shunter.model.resources import NotAQuantity, parse_amount, parse_duration_s
 from shunter.sdk.client import Job
 
 PORT_MAX = 65535
-TOKEN_SIZE_MAX_BYTES = 4096
 
 
 class Format(StrEnum):
@@ -158,12 +157,17 @@ def first_task(job: Job) -> str:
 
 def read_token_file(file: Path, fix: str) -> str:
     """The token in the file of --token-file. No option is a token itself, because everybody can read command lines."""
+    from shunter.model.identity.oidc import TOKEN_SIZE_MAX  # here: most commands read no such file
+
     try:
         with file.open("rb") as opened:
-            text = opened.read(TOKEN_SIZE_MAX_BYTES).decode(errors="replace")
+            text = opened.read(TOKEN_SIZE_MAX + 3).decode(errors="replace").strip()
     except OSError as error:
         raise Invalid([Problem("--token-file", f"cannot be read: {error.strerror}", str(file), fix)]) from error
-    return check_token(text.strip(), Problem("--token-file", "does not look like a token", str(file), fix))
+    problem = Problem("--token-file", "does not look like a token", str(file), fix)
+    if len(text) > TOKEN_SIZE_MAX:
+        raise Invalid([problem])
+    return check_token(text, problem)
 
 
 def check_token(text: str, problem: Problem) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from shunter.model.identity.oidc import TOKEN_SIZE_MAX
+
 from ..sdk.scripted_server import answer, job_document
 from ..sdk.test_clients import CLUSTER
 from .conftest import Cluster, Shunter, page
@@ -127,6 +129,19 @@ def test_a_context_may_have_several_addresses(cluster: Cluster, user: Path, shun
     assert "render" in shunter("jobs", "--output", "json").out
 
 
+def test_a_file_may_have_the_token_of_an_issuer_but_no_longer_one(
+    cluster: Cluster, user: Path, shunter: Shunter
+) -> None:
+    cluster.answers["GET /cluster"] = answer(200, CLUSTER)
+    (user / "token").write_text("e" * TOKEN_SIZE_MAX + "\n")
+    said = shunter("context", "add", "prod", cluster.server.url, "--token-file", str(user / "token"))
+    assert (said.code, said.err) == (0, "")
+    assert "e" * TOKEN_SIZE_MAX in (user / "config" / "shunter" / "contexts.json").read_text()
+    (user / "token").write_text("e" * (TOKEN_SIZE_MAX + 3))
+    said = shunter("context", "add", "more", cluster.server.url, "--token-file", str(user / "token"))
+    assert said.code == 2 and "--token-file: does not look like a token" in said.err
+
+
 def test_a_wrong_address_of_a_new_context_is_named(user: Path, shunter: Shunter) -> None:
     (user / "token").write_text("secret")
     said = shunter("context", "add", "x", "http://127.0.0.1:9,http://b:x", "--token-file", str(user / "token"))
@@ -163,6 +178,13 @@ def test_a_file_without_a_token_of_a_worker_is_named(user: Path, shunter: Shunte
         f"shunter: error: --token-file: does not look like a token (got '{user}/token'); "
         "copy `worker-token` from the manager's SHUNTER_HOME\n"
     )
+
+
+@pytest.mark.usefixtures("user")
+def test_a_worker_without_a_token_is_told_of_both_kinds(shunter: Shunter) -> None:
+    said = shunter("worker", "--manager", "127.0.0.1:9", "--task-user", "root")
+    assert said.code == 2
+    assert "--token-file: is missing; copy `worker-token`" in said.err and "--join-token-file" in said.err
 
 
 def test_a_variable_without_a_token_of_a_worker_is_named(shunter: Shunter, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3038,7 +3038,7 @@ export interface components {
         };
         /**
          * DecisionItem
-         * @description Tasks of one class that went to a node; or that had to end there, for `winner`.
+         * @description Tasks of one class that were placed on a node, or preempted there.
          */
         DecisionItem: {
             node: string;

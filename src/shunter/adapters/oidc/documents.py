@@ -85,6 +85,6 @@ def _parse(body: bytes) -> Mapping[str, Any]:
 
 
 def _place(url: str) -> str:
-    """Without a query, which may have secrets."""
+    """The URL without its query, which may have secrets."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}{parts.path}"

@@ -14,8 +14,8 @@ from jwt.exceptions import PyJWTError
 
 from shunter.adapters.oidc.signing_keys import KEY_ID_SIZE_MAX, SigningKey
 from shunter.model.errors import Unauthorized
+from shunter.model.identity.oidc import TOKEN_SIZE_MAX
 
-TOKEN_SIZE_MAX = 16_384
 TIME_MAX = 2**53  # beyond it, a number is no time
 
 _signatures = jwt.PyJWS()

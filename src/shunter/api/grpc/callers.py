@@ -11,13 +11,13 @@ import grpc.aio
 from shunter.api.http.request_limits import RequestLimiter
 from shunter.api.limits.failed_attempts import FailedAttempts, source_of
 from shunter.model.errors import ShunterError, Unauthorized
+from shunter.model.identity.oidc import TOKEN_SIZE_MAX
 from shunter.model.identity.sessions import PREFIX as SESSION_PREFIX
 from shunter.ports.gateway import Gateway
 from shunter.ports.principals import Principal
 
 NO_TOKEN = "the token is missing or wrong; send the metadata authorization: Bearer TOKEN"
 REVOKED = "the token is no longer valid: it was revoked or reset, or has expired"
-TOKEN_SIZE_MAX = 16_384  # those of an issuer list the groups of their user
 RELAYED = "shunter-relayed"  # in the metadata of a call that another manager passes on
 
 Context = grpc.aio.ServicerContext[Any, Any]

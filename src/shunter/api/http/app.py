@@ -43,6 +43,7 @@ from shunter.api.routes.table import ROUTES
 from shunter.log import Log
 from shunter.model.errors import Busy, Forbidden, NoApi, NotFound, ShunterError, Unauthorized, Unavailable
 from shunter.model.identity.keys import parse_key
+from shunter.model.identity.oidc import TOKEN_SIZE_MAX
 from shunter.model.identity.roles import Role
 from shunter.model.identity.sessions import LIFETIME_S as SESSION_LIFETIME_S
 from shunter.model.identity.sessions import PREFIX as SESSION_PREFIX
@@ -65,7 +66,6 @@ ANONYMOUS = Principal("", frozenset())
 # Of listeners that ask for no token, and of the STOMP hub.
 EXTERNAL_CALLER = Principal("external", frozenset((Role.SCHEDULER,)))
 SUBSCRIBE = "subscribe"  # the operation of STOMP sessions
-TOKEN_SIZE_MAX = 16_384  # those of an issuer list the groups of their user
 log = Log(__name__)
 
 

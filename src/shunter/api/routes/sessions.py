@@ -105,16 +105,16 @@ def _error_page(page: str, error: ShunterError) -> str:
     return f"{page}#error={quote(error.detail[:ERROR_SIZE_MAX], safe='')}"
 
 
-def _said(name: str, description: str) -> p.Parameter:
+def _text_parameter(name: str, description: str) -> p.Parameter:
     return p.field_parameter(name, description, text(size_max=QUERY_TEXT_SIZE_MAX))
 
 
 CALLBACK_QUERY = p.Query(
     (
-        _said("code", "what the manager redeems for tokens"),
-        _said("state", "that the sign-in began with"),
-        _said("error", "why the issuer refused"),
-        _said("error_description", "the same for people"),
+        _text_parameter("code", "what the manager redeems for tokens"),
+        _text_parameter("state", "that the sign-in began with"),
+        _text_parameter("error", "why the issuer refused"),
+        _text_parameter("error_description", "the same for people"),
     ),
     ignores_others=True,
 )

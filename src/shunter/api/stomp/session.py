@@ -9,14 +9,14 @@ from typing import TypeAlias
 
 from shunter.api.stomp.frames import V1_0, VERSIONS, BadFrame, Decoder, Frame, encode, header_line
 from shunter.api.stomp.topics import Topic, UnknownTopic, parse_topic
+from shunter.model.identity.oidc import TOKEN_SIZE_MAX
 
 SERVER = "shunter"
-HEARTBEAT_MS = 1_000  # no more often do we beat, or want to be beaten at
+HEARTBEAT_MS = 1_000  # neither side has to send heart-beats more often
 HEARTBEAT_MAX_MS = 86_400_000
 SUBSCRIPTIONS_MAX = 1_000  # of one connection
 ACK_MODES = ("auto", "client", "client-individual")
 IGNORED_COMMANDS = ("ACK", "NACK")  # nothing is kept for a subscriber, so there is nothing to acknowledge
-TOKEN_SIZE_MAX = 4096
 
 TokenCheck = Callable[[str], bool]  # whether a token lets in
 

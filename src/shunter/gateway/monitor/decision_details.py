@@ -47,7 +47,7 @@ log = Log(__name__)
 
 
 class DecisionDetails:
-    """One replay at a time: it takes as much as the policy itself."""
+    """One replay at a time, because each takes as much CPU time as the policy itself."""
 
     def __init__(self, archive: FlightArchive | None, catalogue: Catalogue, run_in_thread: RunInThread) -> None:
         self._archive, self._catalogue, self._run_in_thread = archive, catalogue, run_in_thread
@@ -175,7 +175,7 @@ def _classes(view: ClusterView, row: DecisionRow, now: float) -> list[SeenClass]
 
 
 def _after(view: ClusterView, row: DecisionRow) -> Nodes:
-    """The nodes with what the decision placed, but also with what it preempted: that has yet to end."""
+    """The nodes as the decision leaves them: placed tasks are added, and preempted ones stay until they end."""
     nodes = view.nodes
     reserved = nodes.reserved.copy()
     by_id = {queued.task_class.id: queued.task_class for queued in view.queued}

@@ -29,14 +29,14 @@ CATCH_UP_S = 24 * HOUR_S  # how far back it looks at most, after a pause
 
 
 class RollupRecorder:
-    """A new leader goes on where the log ends. `ends_at`: everything before it is in rows."""
+    """A new leader goes on where the log ends."""
 
     def __init__(self, engine: Engine, store: Store, log: RollupLog, run_in_thread: RunInThread) -> None:
         self._engine, self._store, self._log, self._run_in_thread = engine, store, log, run_in_thread
         self._reader = TaskReader(engine, store)
         self._samples: dict[int, ClusterTally] = {}  # by the start of their minute
         self._hour: Rollup | None = None  # that is not complete yet
-        self._closed_until: int | None = None
+        self._closed_until: int | None = None  # everything before is in rows; None: not known yet
 
     async def tick(self) -> None:
         now = self._engine.now_ms() / 1000

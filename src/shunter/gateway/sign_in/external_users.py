@@ -25,8 +25,8 @@ class ExternalUsers:
 
     @property
     def fingerprint(self) -> str:
-        """Other than that of other settings: users must sign in again when roles are mapped in another way. Managers
-        may have the file with authorities in different places."""
+        """Differs when the settings differ, so that users sign in again when roles are mapped in another way. It
+        leaves out the path of the file with authorities, which may differ between managers."""
         plugins = () if self._plugins is None else self._plugins.names
         return repr((None if self.issuer is None else replace(self.issuer.settings, ca_file=""), plugins))
 

@@ -39,7 +39,7 @@ class Lease:
 
     @property
     def is_held(self) -> bool:
-        """A margin before another one may take it: what we have begun then is over."""
+        """Ends well before another operator may take the lease, so that requests in flight are over by then."""
         return self._clock() < self._held_until
 
     def check(self) -> None:

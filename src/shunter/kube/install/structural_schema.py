@@ -2,7 +2,7 @@
 
 A structural schema says less than JSON Schema: each value has one type, and there is neither `anyOf` between types nor
 `propertyNames`. What is lost this way becomes a CEL rule where CEL can say it; the operator checks the rest with the
-field tables and reports it in the status. Called by `kube.crds`."""
+field tables and reports it in the status. Called by `kube.install.crds`."""
 
 from __future__ import annotations
 

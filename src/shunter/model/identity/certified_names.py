@@ -1,5 +1,5 @@
-"""Whom a certificate names: a manager, the worker of one node, or the holder of a join token. Read by the listener for
-workers; written by `adapters.certificates`.
+"""Whom a certificate names: a manager, or the worker of one node. Read by the listener for workers; written by
+`adapters.certificates`.
 
 The name is a URI among the certificate's alternative names, so that no host name can be taken for it."""
 
@@ -14,12 +14,11 @@ from enum import StrEnum
 class Bearer(StrEnum):
     MANAGER = "manager"
     WORKER = "worker"
-    JOIN = "join"  # may enrol as a worker, once
 
 
 @dataclass(frozen=True, slots=True)
 class CertifiedName:
-    """`name` is that of the manager or of the node, or the id of the join token."""
+    """`name` is that of the manager or of the node."""
 
     bearer: Bearer
     name: str

@@ -21,6 +21,7 @@ URL_SIZE_MAX = 2_000
 GRANTS_MAX = 1_000
 USER_SIZE_MAX = 128
 GROUPS_MAX = 10_000  # of one token
+TOKEN_SIZE_MAX = 16_384  # of any credential: the tokens of an issuer list the groups of their user
 RESERVED_USER = "admin"  # that of the admin token
 LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 GRANT_FIX = "write it as GROUP=ROLE or GROUP=ROLE@TENANT, like ops=operator"

@@ -14,9 +14,8 @@ from cryptography.hazmat.primitives import serialization
 
 from shunter.adapters.oidc import issuer as issuer_module
 from shunter.adapters.oidc.issuer import Issuer
-from shunter.adapters.oidc.tokens import TOKEN_SIZE_MAX
 from shunter.model.errors import Unauthorized, Unavailable
-from shunter.model.identity.oidc import ExternalUser, Grant, OidcSettings
+from shunter.model.identity.oidc import TOKEN_SIZE_MAX, ExternalUser, Grant, OidcSettings
 from shunter.model.identity.roles import Role
 from shunter.ports.security.token_issuer import PendingSignIn
 from tests.fake_issuer import CLIENT_ID, FakeIssuer, running_issuer

@@ -87,6 +87,12 @@ def test_the_token_may_come_in_several_ways(headers: dict[str, str]) -> None:
     assert read(step).command == "CONNECTED"
 
 
+def test_a_token_of_an_issuer_may_list_many_groups() -> None:
+    made = Session(lambda token: token == "e" * 12_000, is_authenticated=False)
+    [step] = made.receive(frame("CONNECT", passcode="e" * 12_000, **{"accept-version": "1.2"}))
+    assert read(step).command == "CONNECTED"
+
+
 @pytest.mark.parametrize("headers", [{}, {"passcode": "wrong"}, {"login": "me"}, {"Authorization": "Bearer wrong"}])
 def test_without_the_token_nobody_is_let_in(headers: dict[str, str]) -> None:
     made = session(is_authenticated=False)

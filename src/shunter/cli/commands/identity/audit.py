@@ -13,7 +13,7 @@ import typer
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
-from shunter.cli.render.tables import Column, print_document, print_items, print_table
+from shunter.cli.render.tables import Column, plural, print_document, print_items, print_table
 from shunter.cli.text import print_text
 from shunter.model.audit.records import LINE_SIZE_MAX
 from shunter.model.audit.verification import ChainVerifier
@@ -173,7 +173,7 @@ def _what(record: AuditRecordView) -> str:
     if record.refused:
         count = sum(each.count for each in record.refused)
         parts = (f"{each.count}x {each.status} from {each.source or 'others'}" for each in record.refused)
-        return f"{count} requests: {', '.join(parts)}"
+        return f"{plural(count, 'request')}: {', '.join(parts)}"
     if record.checkpoint is not None:
         return f"records up to {record.checkpoint.through} dropped"
     return ", ".join(record.names) or "-"

@@ -20,8 +20,8 @@ join_token = plain_typer(
     no_args_is_help=True,
     help="Create, list or revoke join tokens. With a join token, one worker enrols as one node: it gets a certificate"
     " with the node's name. The managers need TLS.\n\n\b\n"
-    "shunter join-token create node-7 > node-7.token       on a machine with the admin token\n"
-    "shunter worker --join-token-file node-7.token         on node-7",
+    "shunter join-token create node-7 > node-7.token  with the admin token\n"
+    "shunter worker --join-token-file node-7.token    on node-7",
 )
 
 

@@ -433,7 +433,7 @@ def _worker_token(token_file: str | None) -> str:
     if not token and _has_certificate():
         return ""
     if not token:
-        fix = "give the file; the token is in SHUNTER_HOME/worker-token of the manager"
+        fix = "copy `worker-token` from the manager's SHUNTER_HOME; with TLS, give a join token with --join-token-file"
         raise Invalid([Problem("--token-file", "is missing", fix=fix)])
     return check_token(token, Problem(WORKER_TOKEN_VARIABLE, "does not look like a token", fix=fix))
 

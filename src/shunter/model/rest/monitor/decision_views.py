@@ -6,7 +6,7 @@ import msgspec
 
 
 class DecisionItem(msgspec.Struct, kw_only=True):
-    """Tasks of one class that went to a node; or that had to end there, for `winner`."""
+    """Tasks of one class that were placed on a node, or preempted there."""
 
     node: str
     count: int
