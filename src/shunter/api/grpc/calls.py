@@ -21,7 +21,7 @@ from google.protobuf.message import DecodeError, Message
 from shunter.api.audit.refusals import RefusalCounter
 from shunter.api.grpc.callers import REVOKED, Callers
 from shunter.api.grpc.errors import Context, abort
-from shunter.api.http.body_budget import BodyBudget
+from shunter.api.limits.body_budget import BodyBudget
 from shunter.log import Log
 from shunter.model.errors import Busy, Failed, Invalid, Problem, ShunterError, TooLarge, Unauthorized, Unavailable
 from shunter.model.job.spec import NAMESPACE_DEFAULT

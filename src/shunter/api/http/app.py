@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import TYPE_CHECKING
+from functools import cache
 
 from shunter.api.audit.http_origin import origin_of, source_address
 from shunter.api.audit.refusals import RefusalCounter
 from shunter.api.browser.session_cookies import SAFE_METHODS, check_origin, find_sessions, set_cookie
 from shunter.api.browser.ui_pages import UiPages, is_ui_path
-from shunter.api.http.body_budget import BODIES_BYTES_MAX, OPEN_BODIES_BYTES_MAX, OPEN_BODY_SIZE_MAX, BodyBudget
+from shunter.api.http.credentials import EXTERNAL_CALLER, NO_TOKEN, bearer_token
 from shunter.api.http.entity_tags import EntityTags
 from shunter.api.http.exchange import (
     Context,
@@ -34,6 +33,8 @@ from shunter.api.http.permission_watch import PermissionWatch
 from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
 from shunter.api.http.request_limits import RequestLimiter
 from shunter.api.http.routing import AnsweredBy, Route, RouteMatch, Router
+from shunter.api.http.web_sockets import WebSockets
+from shunter.api.limits.body_budget import BODIES_BYTES_MAX, OPEN_BODIES_BYTES_MAX, OPEN_BODY_SIZE_MAX, BodyBudget
 from shunter.api.limits.failed_attempts import FailedAttempts, source_of
 from shunter.api.routes.external import BASE as EXTERNAL
 from shunter.api.routes.external import EXTERNAL_ROUTES
@@ -41,31 +42,21 @@ from shunter.api.routes.identity import ENROLMENTS
 from shunter.api.routes.sessions import SESSIONS, SIGN_INS
 from shunter.api.routes.table import ROUTES
 from shunter.log import Log
-from shunter.model.errors import Busy, Forbidden, NoApi, NotFound, ShunterError, Unauthorized, Unavailable
+from shunter.model.errors import Busy, NoApi, NotFound, ShunterError, Unauthorized, Unavailable
 from shunter.model.identity.keys import parse_key
-from shunter.model.identity.oidc import TOKEN_SIZE_MAX
-from shunter.model.identity.roles import Role
 from shunter.model.identity.sessions import LIFETIME_S as SESSION_LIFETIME_S
-from shunter.model.identity.sessions import PREFIX as SESSION_PREFIX
 from shunter.model.identity.sessions import parse_session
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.metrics.response_counter import ResponseCounter
 from shunter.ports.gateway import Gateway
 from shunter.ports.managers import ManagerClient
 from shunter.ports.principals import Principal
-from shunter.ports.security.audit import request_origin
-
-if TYPE_CHECKING:
-    from shunter.api.stomp.server import StompServer
+from shunter.ports.security.audit import request_of
 
 PROTECTED = ("/api", "/metrics", EXTERNAL)
 WEBSOCKET = "/scheduler"
 NO_API = "this manager has no api role and serves no clients; `shunter managers` lists those that do"
-NO_TOKEN = "the token is missing or wrong (header `Authorization: Bearer TOKEN`)"
 ANONYMOUS = Principal("", frozenset())
-# Of listeners that ask for no token, and of the STOMP hub.
-EXTERNAL_CALLER = Principal("external", frozenset((Role.SCHEDULER,)))
-SUBSCRIBE = "subscribe"  # the operation of STOMP sessions
 log = Log(__name__)
 
 
@@ -114,7 +105,7 @@ def build_app(
     else:
         attempts = FailedAttempts()
         refusals = RefusalCounter()
-        stomp = _LazyStompServer(gateway, attempts, refusals)
+        stomp = WebSockets(gateway, attempts, refusals)
         shared = Shared(stomp, YamlParser(), BodyBudget(settings.bodies_bytes_max), attempts, refusals)
     forwarder = None if client is None else Forwarder(gateway.replication, client, gateway.sign_source)
     return App(
@@ -126,7 +117,7 @@ def build_app(
 class Shared:
     """What the applications of all listeners share."""
 
-    stomp: _LazyStompServer
+    stomp: WebSockets
     yaml: YamlParser
     bodies: BodyBudget
     attempts: FailedAttempts
@@ -241,7 +232,7 @@ class App:
             return ANONYMOUS
         if scope["path"] in (SESSIONS, ENROLMENTS) and scope["method"] == "POST" and not has_token:
             return ANONYMOUS  # the body has a one-time code, or the secret of a join token
-        exchange.credential = _bearer_token(scope) if has_token else self._find_session(exchange)
+        exchange.credential = bearer_token(scope) if has_token else self._find_session(exchange)
         caller = await self._authenticate(exchange) if exchange.credential else None
         if caller is None and not self._may_be_new_key(exchange.credential):
             raise Unauthorized(self._gateway.explain_refusal(exchange.credential) or NO_TOKEN)
@@ -314,11 +305,8 @@ class App:
         if route.method == "GET":
             result = await route.handle(bound, exchange)
         else:
-            token = request_origin.set(origin_of(exchange, route, caller, self._gateway.sign_source))
-            try:
+            with request_of(origin_of(exchange, route, caller, self._gateway.sign_source)):
                 result = await route.handle(bound, exchange)
-            finally:
-                request_origin.reset(token)
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))
 
@@ -349,104 +337,6 @@ async def _send_error(exchange: Exchange, error: ShunterError) -> None:
     if not exchange.started:
         body = encode(problem_document(error))
         await exchange.respond(error.status, body, CONTENT_TYPE, problem_headers(error))
-
-
-def _bearer_token(scope: Scope) -> str:
-    """The token of a request; empty if there is none, or if it cannot be one. Sessions belong into cookies."""
-    kind, _, token = (find_header(scope, b"authorization") or "").partition(" ")
-    token = token.strip()
-    is_token = kind.lower() == "bearer" and len(token) <= TOKEN_SIZE_MAX and token.isascii()
-    return token if is_token and not token.startswith(SESSION_PREFIX) else ""
-
-
-class _LazyStompServer:
-    """WebSockets of all listeners. Their server is loaded with the first one."""
-
-    def __init__(self, gateway: Gateway, attempts: FailedAttempts, refusals: RefusalCounter) -> None:
-        self._gateway, self._attempts, self._refusals = gateway, attempts, refusals
-        self._server: StompServer | None = None
-
-    async def serve(self, scope: Scope, receive: Receive, send: Send, *, is_open: bool) -> None:
-        """The token is in the opening request or, since browsers cannot send it there, in the CONNECT frame."""
-        from shunter.api.stomp.hub import Hub
-        from shunter.api.stomp.server import StompServer, find_framing, refuse
-
-        if find_framing(scope["path"]) is None:
-            await receive()
-            await refuse(send, 404, "this path is not a WebSocket; use /scheduler")
-            return
-        if is_open:
-            try:
-                check_local(scope)
-            except Forbidden as error:
-                await receive()
-                await refuse(send, error.status, error.detail)
-                return
-        credential = ""
-        has_token = find_header(scope, b"authorization") is not None
-        source = source_of((scope.get("client") or ("",))[0])
-        try:
-            if has_token and not is_open:
-                credential = await self._check_token(source, _bearer_token(scope))
-            elif not is_open:
-                credential = self._find_session(scope)
-        except (Unauthorized, Unavailable, Forbidden) as error:
-            self._refusals.add((scope.get("client") or ("",))[0], error.status, SUBSCRIBE, is_write=False)
-            await receive()
-            await refuse(send, error.status, error.detail)
-            return
-        if self._server is None:
-            self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER, SUBSCRIBE).objects))
-        is_authenticated = is_open or bool(credential)
-        check = partial(self._is_admitted, source)
-        await self._server.serve(scope, receive, send, check, is_authenticated=is_authenticated, credential=credential)
-
-    def _find_session(self, scope: Scope) -> str:
-        """The session of a browser that lets it in, or nothing. Raises Forbidden, also for a page of another site."""
-        for _, text in find_sessions(scope):
-            caller = self._gateway.authenticate(text)
-            if caller is not None:
-                check_origin(scope)
-                self._check_permission(caller)
-                return text
-        return ""
-
-    async def _check_token(self, source: tuple[str, bool], token: str) -> str:
-        """The token of an opening request. Raises Unauthorized, Unavailable, Forbidden."""
-        if token:
-            self._attempts.check(source[0], token, is_shared=source[1])
-            await self._gateway.prepare(token)
-        if not self._is_valid_token(source, token):
-            raise Unauthorized(self._gateway.explain_refusal(token) or NO_TOKEN)
-        return token
-
-    def _is_admitted(self, source: tuple[str, bool], token: str) -> bool:
-        """Of a CONNECT frame, which has no other answer than yes and no."""
-        try:
-            is_valid, status = self._is_valid_token(source, token), Unauthorized.status
-        except (Busy, Forbidden) as error:
-            is_valid, status = False, error.status
-        if not is_valid:
-            self._refusals.add(source[0], status, SUBSCRIBE, is_write=False)
-        return is_valid
-
-    def _is_valid_token(self, source: tuple[str, bool], token: str) -> bool:
-        """Raises Busy if too many wrong ones came from there, and Forbidden for one that may not see all objects."""
-        if not token:
-            return False
-        address, is_shared = source
-        self._attempts.check(address, token, is_shared=is_shared)
-        caller = self._gateway.authenticate(token)
-        if caller is None:
-            self._attempts.failed(address)
-            return False
-        self._attempts.succeeded(address, token)
-        self._check_permission(caller)
-        return True
-
-    def _check_permission(self, caller: Principal) -> None:
-        """The topics have the objects of all namespaces, so they are for those who may see them all."""
-        self._gateway.for_caller(caller, SUBSCRIBE)
 
 
 def _encode_openapi() -> bytes:

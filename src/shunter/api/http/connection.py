@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from shunter.api.http.connection_limits import ConnectionLimits
+from shunter.api.limits.connection_limits import ConnectionLimits
 from shunter.log import Log
 
 DRAINED_BYTES_MAX = 256 * 2**20  # of a body after its request was answered

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from shunter.api.http.body_budget import BodyBudget
 from shunter.api.http.large_yaml import YAML_SIZE_MAX, YamlParser
 from shunter.api.http.permission_watch import Permission
+from shunter.api.limits.body_budget import BodyBudget
 from shunter.model.errors import Invalid, Problem, TooLarge
 from shunter.model.files.repeated_keys import find_repeated_key
 from shunter.ports.managers import Replication

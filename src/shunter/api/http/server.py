@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from shunter.api.http.connection_limits import ConnectionLimits
 from shunter.api.http.exchange import Receive, Scope, Send
+from shunter.api.limits.connection_limits import ConnectionLimits
 
 if TYPE_CHECKING:
     from ssl import SSLContext

@@ -10,7 +10,7 @@ import socket
 import ssl
 from collections.abc import Callable
 
-from shunter.api.http.connection_limits import ConnectionLimits
+from shunter.api.limits.connection_limits import ConnectionLimits
 from shunter.log import Log
 
 ACCEPT_AGAIN_S = 0.5  # after a failure: this process may have no file left for a connection

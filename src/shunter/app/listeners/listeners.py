@@ -13,9 +13,9 @@ from shunter.api.audit.refusals import RefusalCounter
 from shunter.api.browser.ui_files import UiFiles
 from shunter.api.browser.ui_pages import UiPages
 from shunter.api.http.app import EXTERNAL_LISTENER, OPEN_EXTERNAL_LISTENER, ApiSettings, App, build_app
-from shunter.api.http.connection_limits import ConnectionLimits
 from shunter.api.http.request_limits import RequestLimiter
 from shunter.api.http.server import HttpServer, serve
+from shunter.api.limits.connection_limits import ConnectionLimits
 from shunter.app.listeners.addresses import checked_address, checked_external_address, secure_address
 from shunter.app.options import UpOptions, format_address
 from shunter.app.tls.tls_files import TlsFiles

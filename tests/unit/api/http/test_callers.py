@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api.http.app import EXTERNAL_CALLER, OPEN_EXTERNAL_LISTENER, build_app
+from shunter.api.http.app import OPEN_EXTERNAL_LISTENER, build_app
+from shunter.api.http.credentials import EXTERNAL_CALLER
 from shunter.model.identity.roles import Role
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.principals import Principal

@@ -15,8 +15,8 @@ from websockets.asyncio.client import connect
 from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.api.http import connection
 from shunter.api.http.app import OPEN_EXTERNAL_LISTENER, ApiSettings, build_app
-from shunter.api.http.connection_limits import ConnectionLimits, ConnectionTimeouts
 from shunter.api.http.server import HttpServer, serve
+from shunter.api.limits.connection_limits import ConnectionLimits, ConnectionTimeouts
 from shunter.ports.jobs import LogChunk
 from tests.unit.api.asgi_client import AUTHORIZED, Client, manifest
 from tests.unit.api.fake_gateway import FakeGateway
