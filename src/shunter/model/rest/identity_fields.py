@@ -32,6 +32,10 @@ def _roles(*, required: bool = False) -> Field:
     return value_list(choice(*Role), count_min=1, count_max=len(Role), required=required).about("at least one role")
 
 
+def _lifetime(maximum_s: float, default: str) -> Field:
+    return duration(maximum_s, minimum_s=LIFETIME_MIN_S).about(f"how long it is valid; default: {default}")
+
+
 _BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$"
 _TESTBED = text(
     r"^([a-z0-9]([a-z0-9._-]*[a-z0-9])?/)?[a-z0-9]([a-z0-9._-]*[a-z0-9])?$", size_max=127, rule="NAME or NAMESPACE/NAME"
@@ -85,7 +89,7 @@ KEY_CREATE = Section(
         "user": NAME.about("who uses the key; default: the caller"),
         "roles": _roles(required=True),
         "note": text(size_max=NOTE_SIZE_MAX).about("what the key is for"),
-        "expires_in": duration(LIFETIME_MAX_S).about("how long it is valid; default: for ever"),
+        "expires_in": _lifetime(LIFETIME_MAX_S, "for ever"),
         "tenant": NAME.about("the tenant that the key sees and acts on; default: that of the caller"),
         "testbeds": value_list(_TESTBED, count_min=1, count_max=TESTBEDS_MAX).about(
             "the only testbeds that the key uses, as NAME or NAMESPACE/NAME; default: all"
@@ -102,7 +106,7 @@ JOIN_TOKEN_CREATE = Section(
     "a join token",
     {
         "node": replace(NODE_NAME, required=True).about("the node as which one worker may join"),
-        "expires_in": duration(JOIN_TOKEN_LIFETIME_MAX_S).about("how long it is valid; default: 1h"),
+        "expires_in": _lifetime(JOIN_TOKEN_LIFETIME_MAX_S, "1h"),
     },
 )
 ENROLMENT = Section(

@@ -203,7 +203,7 @@ def number(minimum: float, maximum: float, *, default: float | None = None) -> F
     return Field(read, {"type": "number", "minimum": minimum, "maximum": maximum}, default)
 
 
-def duration(maximum_s: float, *, default: float | None = None, or_time: bool = False) -> Field:
+def duration(maximum_s: float, *, minimum_s: float = 0.0, default: float | None = None, or_time: bool = False) -> Field:
     """Seconds, from `90s`, `1h30m` or a number of seconds. `or_time`: the problem says that a time is accepted too."""
     rule = "a time or a duration" if or_time else "a duration"
     fix = "write it like 2030-01-31T08:00:00Z or 10m" if or_time else "write it like 90s, 10m or 1h30m"
@@ -215,12 +215,14 @@ def duration(maximum_s: float, *, default: float | None = None, or_time: bool = 
             seconds = -1.0
         if seconds < 0:
             problems.add(path, f"must be {rule}", value=value, fix=fix)
+        elif seconds < minimum_s:
+            problems.add(path, f"must be at least {minimum_s:g} s", value=value)
         elif seconds > maximum_s:
             problems.add(path, f"must be at most {maximum_s:,.0f} s", value=value)
         return seconds
 
     text_schema = {"type": "string", "pattern": DURATION_PATTERN, "maxLength": QUANTITY_TEXT_SIZE_MAX}
-    number_schema = {"type": "number", "minimum": 0, "maximum": maximum_s}
+    number_schema = {"type": "number", "minimum": minimum_s, "maximum": maximum_s}
     return Field(
         read, {"description": "a duration like 90s, or seconds", "anyOf": [text_schema, number_schema]}, default
     )
