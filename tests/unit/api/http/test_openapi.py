@@ -37,7 +37,8 @@ CHECKS = [
 VERDICTS = [checks.positive_data_acceptance, checks.negative_data_rejection]
 APPLIES = tuple(f"{verb}{kind}" for verb in ("create", "replace", "patch") for kind in KINDS)
 SUBMITS = (
-    *("submitJob", "submitJobs", "planJobs", "updateJob", "drainNode", "patchCluster", "createKey", "rotateKey"),
+    *("submitJob", "submitJobs", "planJobs", "updateJob", "drainNode", "patchCluster"),
+    *("createKey", "rotateKey", "createJoinToken"),  # durations
     "setSecret",  # a value in base64
     *("applyDocuments", "writeExternal", *APPLIES),
     *("writeExternalJob", "writeExternalJobByName", "postExternalScheduling"),
