@@ -321,3 +321,11 @@ def test_the_page_about_the_command_line_is_what_make_docs_writes() -> None:
     generator = runpy.run_path(str(root / "scripts" / "generate_cli_docs.py"))
     written = (root / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     assert written == generator["cli_page"](), "run `make docs` and commit docs/reference/cli.md"
+
+
+def test_what_cannot_be_the_head_of_an_audit_log_is_no_sign_of_a_change(shunter: Shunter) -> None:
+    said = shunter("audit", "verify", "--head", "5e75f")
+    assert (said.code, said.err) == (
+        2,
+        "shunter: error: --head: is not a hash (got '5e75f'); give all 64 digits that `shunter audit verify` printed\n",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -18,10 +19,11 @@ from shunter.cli.text import print_text
 from shunter.model.audit.records import LINE_SIZE_MAX
 from shunter.model.audit.verification import ChainVerifier
 from shunter.model.audit.views import AuditHeadView, AuditRecordView
-from shunter.model.errors import Conflict, NotFound, Rejected
+from shunter.model.errors import Conflict, Invalid, NotFound, Problem, Rejected
 from shunter.sdk.client import Client
 
 LIMIT_DEFAULT = 50
+_HASH = re.compile(r"[0-9a-f]{64}")
 
 audit = plain_typer(
     no_args_is_help=True,
@@ -104,7 +106,7 @@ def verify(
     shunter audit verify
     shunter audit verify --head 5e75fabd375ccd3210926d5313a0a839b25bdd276a6893eca16634c318051203
     """
-    verifier = ChainVerifier(head.strip().lower())
+    verifier = ChainVerifier(_checked_head(head))
     if file is not None:
         _verify_file(verifier, file)
     else:
@@ -124,6 +126,15 @@ def verify(
         print_text(f"head: {verifier.head or 'none'}")
     if verifier.problems:
         raise typer.Exit(1)
+
+
+def _checked_head(text: str) -> str:
+    """A hash that was copied in part must not look like a log that was changed. Raises Invalid."""
+    head = text.strip().lower()
+    if head and not _HASH.fullmatch(head):
+        fix = "give all 64 digits that `shunter audit verify` printed"
+        raise Invalid([Problem("--head", "is not a hash", text, fix)])
+    return head
 
 
 def _verify_file(verifier: ChainVerifier, file: Path) -> None:
