@@ -73,14 +73,14 @@ class Scope:
     def require(self, namespace: str) -> None:
         """Before something is created. Raises NotFound."""
         if not self.sees(namespace):
-            raise NotFound(f"namespace '{namespace}' does not exist")
+            raise NotFound(f"namespace '{namespace}' does not exist; `shunter whoami` shows those that you see")
 
     def require_queue(self, queue: str) -> None:
         """Before something is created. Raises NotFound or Forbidden."""
         if self._caller.queue and queue != self._caller.queue:
             raise Forbidden(f"your key is bound to queue '{self._caller.queue}'")
         if not self.sees_queue(queue):
-            raise NotFound(f"queue '{queue}' does not exist")
+            raise NotFound(f"queue '{queue}' does not exist; `shunter queues` lists yours")
 
     def require_testbed(self, name: ObjectName) -> None:
         """Raises Forbidden if the caller is bound to other testbeds."""

@@ -187,8 +187,14 @@ def test_the_free_text_of_a_policy_is_for_those_who_see_everything() -> None:
 def test_a_plan_for_another_tenant_is_refused_as_for_what_never_existed(namespace: str) -> None:
     async def scenario(tenants: Tenants) -> None:
         answer = await tenants.call("red", "POST", f"/api/v1/plan?namespace={namespace}", manifest("next"))
-        assert (answer.status, answer.json["detail"]) == (404, f"namespace '{namespace}' does not exist")
+        assert (answer.status, answer.json["detail"]) == (
+            404,
+            f"namespace '{namespace}' does not exist; `shunter whoami` shows those that you see",
+        )
         answer = await tenants.call("red", "POST", "/api/v1/plan", manifest("next", queue="teal"))
-        assert (answer.status, answer.json["detail"]) == (404, "queue 'teal' does not exist")
+        assert (answer.status, answer.json["detail"]) == (
+            404,
+            "queue 'teal' does not exist; `shunter queues` lists yours",
+        )
 
     on_one_cluster(scenario)
