@@ -116,7 +116,7 @@ export function FlightTimeline({ flight, current, onPick }: FlightTimelineProps)
 
 const LEGEND = [
   { colour: "var(--running)", label: "placed (height: square root)" },
-  { colour: "var(--failed)", label: "of it by preemption" },
+  { colour: "var(--failed)", label: "preempted" },
   { colour: "var(--waiting)", label: "line: left waiting" },
   { colour: "var(--lost)", label: "tick at the top: a shadow disagreed" },
 ];
