@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-from shunter.api.audit.http_origin import origin_of, source_address
+from shunter.api.audit.http_origin import origin_of, proven_source, source_address
 from shunter.api.audit.refusals import RefusalCounter
 from shunter.api.browser.session_cookies import SAFE_METHODS, check_origin, find_sessions, set_cookie
 from shunter.api.browser.ui_pages import UiPages, is_ui_path
@@ -262,7 +262,7 @@ class App:
     def _source_of(self, exchange: Exchange) -> tuple[str, bool]:
         """Under which name wrong credentials count, and whether many users share that address, as a manager's."""
         source, is_shared = source_of((exchange.scope.get("client") or ("",))[0])
-        return source, is_shared or (self._forwarder is not None and exchange.is_forwarded)
+        return source, is_shared or proven_source(exchange, self._gateway.sign_source) is not None
 
     def _find_session(self, exchange: Exchange) -> str:
         """Of the cookies, the session of this cluster. A session that is used is renewed from time to time."""
