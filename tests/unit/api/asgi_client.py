@@ -85,8 +85,9 @@ class Client:
         body: bytes | list[bytes] = b"",
         headers: dict[str, str] | None = None,
         is_whole: bool = True,
+        peer: str = "",
     ) -> Call:
-        """`is_whole` False leaves the body open: more of it never comes."""
+        """`is_whole` False leaves the body open: more of it never comes. `peer` is the address of the client."""
         path, _, query = path.partition("?")
         given = AUTHORIZED if headers is None else headers
         scope = {
@@ -95,6 +96,7 @@ class Client:
             "path": unquote(path),
             "query_string": query.encode(),
             "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in given.items()],
+            "client": (peer, 40_000),
         }
         return Call(self._app, scope, body if isinstance(body, list) else [body], is_whole=is_whole)
 

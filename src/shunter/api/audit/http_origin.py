@@ -31,12 +31,18 @@ def origin_of(exchange: Exchange, route: Route, caller: Principal, sign: Sign) -
 
 def source_address(exchange: Exchange, sign: Sign) -> str:
     """Of the client; of the manager that forwarded the request, if that does not prove where it came from."""
+    proven = proven_source(exchange, sign)
+    return peer_address(exchange) if proven is None else proven
+
+
+def proven_source(exchange: Exchange, sign: Sign) -> str | None:
+    """Where a request came from to the manager that has forwarded it. None for what a client has sent itself, whatever
+    it says."""
     told = exchange.header(SOURCE_HEADER) if exchange.is_forwarded else None
-    if told is not None:
-        address, _, proof = told.partition(" ")
-        if proof.isascii() and hmac.compare_digest(proof, sign(address)):
-            return address
-    return peer_address(exchange)
+    if told is None:
+        return None
+    address, _, proof = told.partition(" ")
+    return address if proof.isascii() and hmac.compare_digest(proof, sign(address)) else None
 
 
 def peer_address(exchange: Exchange) -> str:

@@ -6,10 +6,11 @@ which routes it serves and whether it requires a token."""
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-from shunter.api.audit.http_origin import origin_of, source_address
+from shunter.api.audit.http_origin import origin_of, proven_source, source_address
 from shunter.api.audit.refusals import RefusalCounter
 from shunter.api.browser.session_cookies import SAFE_METHODS, check_origin, find_sessions, set_cookie
 from shunter.api.browser.ui_pages import UiPages, is_ui_path
@@ -184,6 +185,9 @@ class App:
                 self._count_refusal(exchange)
 
     def _count_refusal(self, exchange: Exchange) -> None:
+        if exchange.secret_source and exchange.status == Unauthorized.status:
+            with suppress(Busy):  # it was answered
+                self.shared.attempts.failed(exchange.secret_source)
         if not exchange.is_relayed:
             source = source_address(exchange, self._gateway.sign_source)
             is_write = exchange.scope["method"] not in SAFE_METHODS
@@ -231,7 +235,10 @@ class App:
         if scope["path"] in SIGN_INS and scope["method"] == "GET":
             return ANONYMOUS
         if scope["path"] in (SESSIONS, ENROLMENTS) and scope["method"] == "POST" and not has_token:
-            return ANONYMOUS  # the body has a one-time code, or the secret of a join token
+            source, is_shared = self._source_of(exchange)
+            self.shared.attempts.check(source, "", is_shared=is_shared)
+            exchange.secret_source = source  # the body has a one-time code, or the secret of a join token
+            return ANONYMOUS
         exchange.credential = bearer_token(scope) if has_token else self._find_session(exchange)
         caller = await self._authenticate(exchange) if exchange.credential else None
         if caller is None and not self._may_be_new_key(exchange.credential):
@@ -242,8 +249,7 @@ class App:
 
     async def _authenticate(self, exchange: Exchange) -> Principal | None:
         """Raises Busy if too many wrong credentials came from there, and Unavailable if nobody can tell."""
-        source, is_shared = source_of((exchange.scope.get("client") or ("",))[0])
-        is_shared = is_shared or (self._forwarder is not None and exchange.is_forwarded)  # the address of a manager
+        source, is_shared = self._source_of(exchange)
         self.shared.attempts.check(source, exchange.credential, is_shared=is_shared)
         await self._gateway.prepare(exchange.credential)
         caller = self._gateway.authenticate(exchange.credential)
@@ -252,6 +258,11 @@ class App:
         elif not self._may_be_new_key(exchange.credential):
             self.shared.attempts.failed(source)
         return caller
+
+    def _source_of(self, exchange: Exchange) -> tuple[str, bool]:
+        """Under which name wrong credentials count, and whether many users share that address, as a manager's."""
+        source, is_shared = source_of((exchange.scope.get("client") or ("",))[0])
+        return source, is_shared or proven_source(exchange, self._gateway.sign_source) is not None
 
     def _find_session(self, exchange: Exchange) -> str:
         """Of the cookies, the session of this cluster. A session that is used is renewed from time to time."""

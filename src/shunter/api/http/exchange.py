@@ -80,6 +80,7 @@ class Exchange:
         "query",
         "replication",
         "scope",
+        "secret_source",
         "session",
         "started",
         "status",
@@ -96,6 +97,7 @@ class Exchange:
         self.status = 0  # of the answer, once it has begun
         self.extra_headers: Headers = ()  # headers of whatever is answered
         self.credential = ""  # what the caller presented: a token, a key or a session
+        self.secret_source = ""  # who sent a body with a secret in it, if it has one
         self.session: tuple[str, str] | None = None  # name and text of the cookie that authenticated the request
         self.permission: Permission | None = None  # watched while a stream is open; None: for ever
         self.tag: bytes | None = None  # of an answer that shows committed state and nothing else

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shunter.api.http.app import OPEN_EXTERNAL_LISTENER, build_app
 from shunter.api.http.credentials import EXTERNAL_CALLER
+from shunter.api.limits.failed_attempts import BURST
 from shunter.model.identity.roles import Role
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.principals import Principal
@@ -48,3 +51,26 @@ async def test_an_open_listener_has_a_caller_of_its_own(gateway: FakeGateway, bo
     client = Client(build_app(gateway, listener=OPEN_EXTERNAL_LISTENER))
     assert (await client.get("/external/testbeds", headers={})).status == 200
     assert bound == [EXTERNAL_CALLER]
+
+
+JOIN = {"id": "t1", "secret": "A" * 43, "request": "AAAA"}
+STRANGER: dict[str, Any] = {"headers": {"content-type": "application/json"}, "peer": "203.0.113.7"}
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"), [("/api/v1/enrolments", {**JOIN, "id": "t2"}), ("/api/v1/sessions", {"code": "wrong"})]
+)
+async def test_wrong_secrets_in_bodies_are_limited_per_source(
+    client: Client, bound: list[Principal], path: str, wrong: dict[str, str]
+) -> None:
+    for _ in range(BURST):
+        assert (await client.post(path, wrong, **STRANGER)).status == 401
+    asked = len(bound)
+    assert (await client.post(path, wrong, **STRANGER)).status == 429
+    assert len(bound) == asked  # nobody looked at it
+    assert (await client.post("/api/v1/enrolments", JOIN, **{**STRANGER, "peer": "203.0.113.8"})).status == 200
+
+
+async def test_right_secrets_in_bodies_are_not_limited(client: Client) -> None:
+    for _ in range(BURST + 1):
+        assert (await client.post("/api/v1/enrolments", JOIN, **STRANGER)).status == 200

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.adapters.http.manager_client import HttpManagerClient
 from shunter.api.http.app import ApiSettings, build_app
 from shunter.api.limits.failed_attempts import BURST, PROVEN_MAX, REFILL_PER_S, SOURCES_MAX, FailedAttempts, source_of
 from shunter.model.errors import Busy
 from tests.unit.api.asgi_client import Client
-from tests.unit.api.fake_gateway import FakeGateway
+from tests.unit.api.fake_gateway import TOKEN, FakeGateway
 
 
 def exhausted(source: str, now_s: list[float]) -> FailedAttempts:
@@ -81,3 +82,16 @@ async def test_a_request_without_a_credential_is_no_attempt() -> None:
     client = Client(build_app(FakeGateway(), ApiSettings()))
     answers = [await client.get("/api/v1/jobs", headers={"authorization": ""}) for _ in range(2 * BURST)]
     assert {answer.status for answer in answers} == {401}
+
+
+async def test_only_requests_that_a_manager_has_forwarded_share_its_address() -> None:
+    """A client may claim to be a manager. Only a manager can prove where a request came from."""
+    client = Client(build_app(FakeGateway(), client=HttpManagerClient(lambda: TOKEN)))
+
+    async def ask(token: str, source: str) -> int:
+        headers = {"authorization": f"Bearer {token}", "shunter-forwarded": "m1", "shunter-source": source}
+        return (await client.get("/api/v1/jobs", headers=headers, peer="203.0.113.7")).status
+
+    assert {await ask("wrong", "198.51.100.1 invented") for _ in range(BURST)} == {401}
+    assert await ask(TOKEN, "198.51.100.1 invented") == 429
+    assert await ask(TOKEN, "198.51.100.1 signed-198.51.100.1") == 200
