@@ -100,3 +100,22 @@ def test_an_ordinary_task_has_metrics_too(cluster: Cluster) -> None:
         found = eventually(lambda: job.metrics().tasks[0].metrics.get("memory_bytes"), "it is sampled", WAIT_S)
         assert found.max > 0
         eventually(lambda: job.metrics().tasks[0].metrics["memory_bytes"].max > 100e6, "all of it is seen", WAIT_S)
+
+
+def test_the_usage_of_a_finished_job_survives_a_restart(home: Cluster) -> None:
+    """Two processes of 50 MB each, for long enough to be sampled together."""
+    home.up()
+    child = "data = bytearray(b'x') * 50_000_000; import time; time.sleep(2.5)"
+    program = f"import os; pid = os.fork(); {child}; pid and os.waitpid(pid, 0); sum(range(3_000_000))"
+    home.shunter("run", "--name", "two", "--memory", "400Mi", "--", *PYTHON, program)
+    before = home.json("usage", "two")
+    [group] = before["groups"]
+    assert (group["attempts"], group["requested"]["memory"]) == (1, "400Mi")
+    assert group["run_s"] >= 2.5
+    assert group["cpu_s"] > 0
+    assert 100_000_000 <= group["memory_max_bytes"] <= 300_000_000
+    home.down()
+    home.up()
+    assert home.json("usage", "two") == before
+    sums = {each["key"]: each for each in home.json("usage", "--by", "namespace")["items"]}
+    assert (sums["default"]["jobs"], sums["default"]["cpu_s"]) == (1, group["cpu_s"])

@@ -67,6 +67,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("job", "jobs.jobs:job", "Show one job."),
         Entry("tasks", "jobs.jobs:tasks", "List the tasks of a job."),
         Entry("logs", "jobs.logs:logs", "Print the output of a job or a task."),
+        Entry("usage", "jobs.usage:usage", "Show what jobs used, and what they requested."),
         Entry("graph", "jobs.graph:graph", "Draw the dependencies between jobs."),
         Entry("why", "jobs.plan:why", "Explain why a job is pending, and what would start it."),
     ),

@@ -25,6 +25,7 @@ from shunter.engine.feed import Feed, PublishedRound
 from shunter.engine.inbox import Command, HandlerFailed, Inbox, NeededRuns, apply_commands
 from shunter.engine.jobs.finish import finish_jobs
 from shunter.engine.jobs.history_packer import HistoryPacker
+from shunter.engine.jobs.measure import record_usage
 from shunter.engine.jobs.run_keys import is_permanent
 from shunter.engine.jobs.submit import with_names, with_other_names
 from shunter.engine.leadership import NOT_LEADING, Leadership
@@ -354,7 +355,9 @@ class Engine(EngineCommands):
             # 8. Once more: executors that step 7 has placed advance their objects in the same commit.
             if not self._is_paused:
                 reconcile_placed_objects(round)
-            # 9. One commit for all of it. If it fails, nothing has become visible.
+            # 9. After everything that ends jobs: history has what those used.
+            record_usage(round)
+            # 10. One commit for all of it. If it fails, nothing has become visible.
             await self._commit(round)
         except HandlerFailed as error:
             self.schedulers.observers.on_abort()
@@ -364,7 +367,7 @@ class Engine(EngineCommands):
         except Exception as error:
             self._abort(commands, error)
             raise
-        # 10. Only now callers are answered, orders sent and changes published.
+        # 11. Only now callers are answered, orders sent and changes published.
         self.state.ended_runs.forget(key for key in learnt if not is_permanent(self.state, key))
         self._announce(round, answers)
         self.metrics.on_round(round, began_s, len(commands))

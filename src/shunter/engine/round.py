@@ -18,6 +18,7 @@ from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
 from shunter.model.lifecycles import TaskEvent
 from shunter.model.secrets import SealedValue
+from shunter.model.usage import Usage
 from shunter.planning.view import ClusterView, Decision
 from shunter.ports.security.audit import Act
 from shunter.ports.store import FinishedJob, FinishedTasks, PastRecord
@@ -53,6 +54,7 @@ class Round:
     packed_tasks: int = 0  # by the round itself
     archived_objects: list[PastRecord] = field(default_factory=list)  # deleted Schedulings
     acts: list[Act] = field(default_factory=list)  # for the audit log
+    usage: dict[int, dict[str, Usage]] = field(default_factory=dict)  # by job and group, not recorded yet
     is_act: bool = False  # the present command is one, even if it changes nothing
     size_bytes: int = 0  # of the changes, as they were committed
     # data about jobs that ended in this round

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from shunter.model.rest.monitor.analytics_views import Analytics
 from shunter.model.rest.monitor.decision_views import DecisionDetail, DecisionPage, DecisionReplay, FlightTimeline
+from shunter.model.rest.monitor.usage_views import JobUsageView, UsageSums
 from shunter.model.rest.monitor.views import (
     JobCounts,
     JobManifest,
@@ -49,6 +50,14 @@ class MonitorService(Protocol):
         self, namespace: str | None, start_s: float | None, stop_s: float | None, steps: int
     ) -> Analytics:
         """Jobs that ended in a window of time; without one, in the last 24 hours."""
+        ...
+
+    async def job_usage(self, job: JobReference) -> JobUsageView:
+        """What its ended attempts used, by group, with a suggestion for the next request."""
+        ...
+
+    async def usage(self, by: str, since_s: float | None, namespace: str | None) -> UsageSums:
+        """Of finished jobs, by user, queue, namespace or tenant; without a time, of the last seven days."""
         ...
 
     async def decisions(self, limit: int, after: str | None, has_all: bool) -> DecisionPage:

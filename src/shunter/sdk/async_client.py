@@ -56,6 +56,7 @@ from shunter.model.rest.monitor.decision_views import (
     DecisionView,
     FlightTimeline,
 )
+from shunter.model.rest.monitor.usage_views import UsageSums
 from shunter.model.rest.monitor.views import JobCounts, NodeMap, NodeTask, NodeTaskPage, SearchPage
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.model.rest.object_views import (
@@ -339,6 +340,11 @@ class Client:
         last 24 hours."""
         query = [("namespace", namespace), ("start", format_time(start)), ("stop", format_time(stop)), ("steps", steps)]
         return await self._fetch(Request("GET", path_with("/analytics", query)), Analytics)
+
+    async def usage(self, by: str = "user", since: Time | None = None, *, namespace: str = "*") -> UsageSums:
+        """What finished jobs used, by user, queue, namespace or tenant; without a time, those of the last 7 days."""
+        query = [("namespace", namespace), ("by", by), ("since", format_time(since))]
+        return await self._fetch(Request("GET", path_with("/usage", query)), UsageSums)
 
     def decisions(self, *, all: bool = False, limit: int | None = None) -> AsyncIterator[DecisionView]:
         """Recorded decisions, newest first; `all`: also those that changed nothing."""

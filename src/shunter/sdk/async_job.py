@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from shunter.model.rest.job_views import AttemptPage, AttemptView, FollowLine, JobView, TaskPage, TaskView
 from shunter.model.rest.metric_views import MetricsView
+from shunter.model.rest.monitor.usage_views import JobUsageView
 from shunter.model.rest.monitor.views import JobManifest, TaskMap, Timeline
 from shunter.model.rest.plan_views import SuggestionView, WhyView
 from shunter.sdk.calls.follow import Ended, LogSelector, Progress, follow_job, follow_log, read_log
@@ -212,6 +213,10 @@ class Job:
         return await self._client._fetch(
             Request("GET", self._path("/timeline", [("steps", steps), ("limit", limit)])), Timeline
         )
+
+    async def usage(self) -> JobUsageView:
+        """What its ended attempts used, by group, with a suggestion for the next request."""
+        return await self._client._fetch(Request("GET", self._path("/usage")), JobUsageView)
 
     async def task(self, index: TaskKey) -> TaskView:
         return await self._client._fetch(Request("GET", self._path(task=index)), TaskView)

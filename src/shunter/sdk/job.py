@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from shunter.model.rest.job_views import AttemptPage, AttemptView, FollowLine, JobView, TaskPage, TaskView
 from shunter.model.rest.metric_views import MetricsView
+from shunter.model.rest.monitor.usage_views import JobUsageView
 from shunter.model.rest.monitor.views import JobManifest, TaskMap, Timeline
 from shunter.model.rest.plan_views import SuggestionView, WhyView
 from shunter.sdk.calls.follow import Ended, LogSelector, Progress, follow_job, follow_log, read_log
@@ -211,6 +212,10 @@ class Job:
         return self._client._fetch(
             Request("GET", self._path("/timeline", [("steps", steps), ("limit", limit)])), Timeline
         )
+
+    def usage(self) -> JobUsageView:
+        """What its ended attempts used, by group, with a suggestion for the next request."""
+        return self._client._fetch(Request("GET", self._path("/usage")), JobUsageView)
 
     def task(self, index: TaskKey) -> TaskView:
         return self._client._fetch(Request("GET", self._path(task=index)), TaskView)

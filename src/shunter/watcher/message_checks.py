@@ -29,12 +29,14 @@ from shunter.model.protocol.worker_messages import (
     TaskStats,
     WorkerMessage,
 )
+from shunter.model.usage import MEMORY_CLASS_MAX, AttemptsUsage
 
 ID_MAX = 2**63 - 1  # of jobs
 NUMBER_MAX = 2**31 - 1  # of task sets, indexes, attempts and log segments: the state has 32 signed bits for them
 RECORD_MAX = 2**32 - 1  # in a log segment
 SEQ_MAX = 2**63 - 1
 COUNTER_MAX = 2**63 - 1  # bytes, tasks and the like
+USAGE_MAX = 2**53  # of one Ended, so that the sums of a job stay within 64 bits
 PORT_MAX = 2**16 - 1
 TASKS_MAX = 10_000_000  # that one message names
 PORTS_MAX = 256  # of one task
@@ -140,6 +142,16 @@ def _check_ended(ended: Ended) -> None:
     if ended.how not in HOWS:
         raise _Bad(f"how: must be one of {', '.join(sorted(HOWS - {''}))} (got {ended.how[:80]!r})")
     _check_text("detail", ended.detail)
+    if ended.usage is not None:
+        _check_usage(ended.usage, count)
+
+
+def _check_usage(usage: AttemptsUsage, count: int) -> None:
+    if len(usage.memory_classes) != count:
+        raise _Bad(f"usage.memory_classes: has {len(usage.memory_classes)} classes, and ended_ms has {count} times")
+    _require_all_within("usage.memory_classes", usage.memory_classes, 0, MEMORY_CLASS_MAX)
+    for name in ("cpu_ms", "cores_max_milli", "read_bytes", "written_bytes", "memory_max_bytes"):
+        _require_within(f"usage.{name}", getattr(usage, name), 0, USAGE_MAX)
 
 
 def _check_started(started: Started) -> None:

@@ -65,7 +65,8 @@ class Samples:
         for number, keeper in enumerate(keepers, start=1):
             if keeper.running is not None:  # it may have ended while others had their turn
                 started_s = time.thread_time()
-                sample.tasks.append(keeper_usage(keeper))
+                sample.tasks.append(task := keeper_usage(keeper))
+                keeper.memory_peak_bytes = max(keeper.memory_peak_bytes, task.memory_bytes)
                 cost_s += time.thread_time() - started_s
             if number % TASKS_PER_TURN_MAX == 0:
                 await asyncio.sleep(0)

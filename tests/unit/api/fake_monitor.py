@@ -12,6 +12,7 @@ from shunter.model.rest.monitor.decision_views import (
     DecisionView,
     FlightTimeline,
 )
+from shunter.model.rest.monitor.usage_views import GroupUsageView, JobUsageView, UsageSum, UsageSums
 from shunter.model.rest.monitor.views import (
     JobCount,
     JobCounts,
@@ -71,6 +72,18 @@ class FakeMonitor:
             wait_p50_s=[None], wait_p95_s=[None], run_p50_s=[0.5], run_p95_s=[None], wait=empty, run=empty, users=[],
             namespaces=[], failures=[], deadlines=[0], deadlines_missed=0, partial=False,
         )  # fmt: skip
+
+    async def job_usage(self, job: JobReference) -> JobUsageView:
+        view = await self._gateway.jobs.get(job)
+        group = GroupUsageView(name="main", tasks=1, attempts=1, requested={"cpu": "1"}, suggested={"cpu": "100m"})
+        return JobUsageView(
+            name=view.name, namespace=view.namespace, id=view.id, run=view.run, state=view.state, user=view.user,
+            groups=[group],
+        )  # fmt: skip
+
+    async def usage(self, by: str, since_s: float | None, namespace: str | None) -> UsageSums:
+        self._gateway.record_call((by, since_s, namespace))
+        return UsageSums(by=by, since="", items=[UsageSum(key="anna", jobs=1)])
 
     async def decisions(self, limit: int, after: str | None, has_all: bool) -> DecisionPage:
         self._gateway.record_call((limit, after, has_all))

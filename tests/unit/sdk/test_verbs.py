@@ -163,6 +163,8 @@ VERBS: list[tuple[Call, str, object]] = [
         {"policy": "spread"},
     ),
     (lambda: job.manifest(2), "GET /jobs/id:7/manifest?namespace=film&version=2", None),
+    (lambda: job.usage(), "GET /jobs/id:7/usage?namespace=film", None),
+    (lambda: client.usage("queue", NOON), f"GET /usage?namespace=%2A&by=queue&since={NOON_UTC}", None),
     (lambda: job.timeline(limit=9), "GET /jobs/id:7/timeline?namespace=film&limit=9", None),
     (
         lambda: client.jobs(text="ren", queue="night", user="ana", type="batch", since=NOON, sort="name", limit=1),

@@ -27,6 +27,7 @@ from shunter.model.protocol.worker_messages import (
     TaskStats,
     WorkerMessage,
 )
+from shunter.model.usage import AttemptsUsage
 from shunter.watcher.message_checks import TASKS_MAX, message_problem
 from tests.unit.watcher.harness import Harness, virtual
 
@@ -52,6 +53,7 @@ def sample(**fields: object) -> MachineSample:
 GOOD: list[WorkerMessage] = [
     Report(1),
     Report(1, [ended(), ended(exits=[-1], how="error", detail="no such file"), ended(started_ms=[0])]),
+    Report(1, [ended(usage=AttemptsUsage(1, 2, 3, 4, 5, [64]))]),
     Report(1, [], [Started(1, 0, 1, 0, NOW, 1, 0, {"http": 8080})], [Returned(1, 0, 1, 0, 999_999)]),
     Report(1, lost=[Lost(1, 0, 1, 3, 3, "the keeper died")], health=[Health(1, 0, 1, 0, True, NOW)]),
     Inventory(1, [Held(1, 0, 1, 0, 5, False), Held(1, 0, 1, 6, 6, True, NOW, 1, 7)], [ended()]),
@@ -70,6 +72,10 @@ BAD: list[tuple[WorkerMessage, str]] = [
     (Report(1, [ended(started_ms=[], ended_ms=[])]), "Report.ended[0].ended_ms"),
     (Report(1, [ended(started_ms=[])]), "Report.ended[0].started_ms"),
     (Report(1, [ended(exits=[0, 0])]), "Report.ended[0].exits"),
+    (Report(1, [ended(usage=AttemptsUsage(1, 1, 1, 1, 1, []))]), "Report.ended[0].usage.memory_classes"),
+    (Report(1, [ended(usage=AttemptsUsage(1, 1, 1, 1, 1, [256]))]), "Report.ended[0].usage.memory_classes"),
+    (Report(1, [ended(usage=AttemptsUsage(-1, 1, 1, 1, 1, [64]))]), "Report.ended[0].usage.cpu_ms"),
+    (Report(1, [ended(usage=AttemptsUsage(1, 1, 1, 1, 2**53 + 1, [64]))]), "Report.ended[0].usage.memory_max_bytes"),
     (Report(1, [ended(exits=[2**31])]), "Report.ended[0].exits"),
     (Report(1, [ended(exits=[-2])]), "Report.ended[0].exits"),
     (Report(1, [ended(started_ms=[2**63 - 1])]), "Report.ended[0].started_ms"),

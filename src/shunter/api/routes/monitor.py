@@ -13,6 +13,7 @@ from shunter.api.http.routing import BASE, ResponseSpec, Route
 from shunter.api.routes.jobs import GROUP, job_of
 from shunter.model.job.arrays import INDEX_MAX
 from shunter.model.rest.monitor.analytics_views import Analytics
+from shunter.model.rest.monitor.usage_views import JobUsageView, UsageSums
 from shunter.model.rest.monitor.views import (
     JobCounts,
     JobManifest,
@@ -32,6 +33,7 @@ HITS_MAX = 100
 STEPS_MAX = 2_000
 VERSION_MAX = 2**31
 ATTEMPTS_MAX = 20_000
+USAGE_BY = ("user", "queue", "namespace", "tenant")
 GROUP_BY = ("state", "queue", "user", "type", "namespace")
 
 
@@ -74,6 +76,16 @@ async def get_analytics(gateway: CallerGateway, exchange: Exchange) -> Analytics
         return found
     await exchange.respond(200, "".join(f"{line}\n" for line in csv_lines(found)).encode(), b"text/csv")
     return None
+
+
+async def get_job_usage(gateway: CallerGateway, exchange: Exchange) -> JobUsageView:
+    return await gateway.monitor.job_usage(job_of(exchange))
+
+
+async def get_usage(gateway: CallerGateway, exchange: Exchange) -> UsageSums:
+    params = exchange.query
+    since_s = None if params["since"] is None else params["since"] / 1000
+    return await gateway.monitor.usage(params["by"], since_s, params["namespace"])
 
 
 CSV_SERIES = (
@@ -135,6 +147,21 @@ MONITOR_ROUTES = (
             p.NAMESPACE,
             p.int_parameter("steps", "maximum number of steps of `running`", 1, STEPS_MAX, 200),
             p.int_parameter("limit", "maximum number of single attempts", 0, ATTEMPTS_MAX, 2000),
+        )),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/usage", "getJobUsage", "Get what a job used, and what it requested",
+        get_job_usage,
+        responses=(ResponseSpec(200, JobUsageView),), errors=(400, 404), query=p.Query((p.NAMESPACE,)),
+    ),
+    Route(
+        "GET", f"{BASE}/usage", "getUsage", "Get what finished jobs used, by user, queue, namespace or tenant",
+        get_usage,
+        responses=(ResponseSpec(200, UsageSums),), errors=(400,),
+        query=p.Query((
+            p.NAMESPACES,
+            p.enum_parameter("by", "what to add up by", USAGE_BY, "user"),
+            p.time_parameter("since", "jobs that ended at this time or later; default: 7 days ago"),
         )),
     ),
     Route(

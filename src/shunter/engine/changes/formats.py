@@ -19,6 +19,7 @@ from shunter.model.objects.batch_jobs import BatchJobSpec, BatchJobStatus, Claim
 from shunter.model.objects.schedulings import JobRecord, SchedulingSpec, SchedulingStatus
 from shunter.model.objects.testbeds import TestbedSpec, TestbedStatus
 from shunter.model.secrets import SealedValue
+from shunter.model.usage import Usage
 
 # A kind of change, a field of a stored struct, or the name of a registry; TYPE.FIELD of the state, which this module
 # does not know.
@@ -34,6 +35,7 @@ SINCE: dict[Stored, int] = {
     **dict.fromkeys((c.AuditAdvanced, c.AuditCheckpointed, "audit"), 2),
     **dict.fromkeys((c.TenantSet, c.TenantDeleted, c.UserDeleted, "tenants"), 2),
     **dict.fromkeys((c.JoinTokenSet, c.JoinTokenUsed, c.JoinTokenDropped, "join_tokens"), 2),
+    **dict.fromkeys((c.UsageAdded, Usage, "job_usage"), 2),
 }
 
 

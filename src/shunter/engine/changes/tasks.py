@@ -8,6 +8,7 @@ from itertools import accumulate
 from operator import sub
 
 from shunter.engine.changes.change_struct import ChangeStruct
+from shunter.model.usage import Usage
 
 
 class TasksPlaced(ChangeStruct, tag=3):
@@ -112,8 +113,24 @@ class TaskPinned(ChangeStruct, tag=44):
     ref: str
 
 
+class UsageAdded(ChangeStruct, tag=83):
+    """Attempts of one group ended, of a job that goes on. It is about no single task, so it is no event."""
+
+    job: int
+    group: str
+    usage: Usage
+
+
 TaskChange = (
-    TasksPlaced | TaskStarted | TasksFinished | TaskEnded | TasksLost | TasksTransitioned | TaskHealth | TaskPinned
+    TasksPlaced
+    | TaskStarted
+    | TasksFinished
+    | TaskEnded
+    | TasksLost
+    | TasksTransitioned
+    | TaskHealth
+    | TaskPinned
+    | UsageAdded
 )
 
 

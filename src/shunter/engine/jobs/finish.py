@@ -12,6 +12,7 @@ from shunter.engine.jobs.dependencies import settle_dependents
 from shunter.engine.jobs.group_dependencies import is_skipped, settle_groups
 from shunter.engine.jobs.history_packer import SMALL_TASK_SET, count_tasks, pack_tasks
 from shunter.engine.jobs.job_timers import enforce_failures_max
+from shunter.engine.jobs.measure import take_usage
 from shunter.engine.objects.run_times import span_ms
 from shunter.engine.read.views import job_view
 from shunter.engine.round import Round
@@ -24,6 +25,7 @@ from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.model.rest.job_views import JobView
 from shunter.model.secrets import application_secret
 from shunter.model.timestamps import iso
+from shunter.model.usage import Usage
 from shunter.ports.store import FinishedJob, FinishedTasks
 from shunter.testbeds.application_parts import DRIVER
 
@@ -50,6 +52,7 @@ class Summary(msgspec.Struct):
     groups: bytes = b""  # tuple[GroupSpec, ...], encoded: what a retry runs again
     options: bytes = b""  # JobOptions, encoded; empty means none
     past: list[ReplacedTask] = []  # tasks of a service or system job that were replaced
+    usage: dict[str, Usage] = {}  # by group, where something was measured
 
 
 def decode_summary(body: bytes) -> Summary:
@@ -161,6 +164,7 @@ def _summarize(round: Round, job: Job, view: JobView) -> Summary:
         job.spec_version.body,
         b"" if job.options is DEFAULT_OPTIONS else msgspec.msgpack.encode(job.options),
         replaced_tasks(round.state, job)[-REPLACED_TASKS_MAX:] if job.id in round.state.services.jobs else [],
+        take_usage(round, job.id),
     )
 
 

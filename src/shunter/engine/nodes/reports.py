@@ -31,6 +31,7 @@ from shunter.model.protocol.worker_messages import (
     Returned,
     Started,
 )
+from shunter.model.usage import Usage, usage_of
 
 LOST_DELAY_MIN_MS = 1_000  # before the next attempt of a task whose keeper died while it ran
 _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
@@ -80,11 +81,23 @@ def _apply_ended(round: Round, node: int, ended: Ended) -> None:
         round, task_set, node, ended.first, last, ended.attempt
     ):
         _record_finished(round, task_set, ended.first, last, ended, 0)
+        _note_usage(round, task_set, ended)
     else:
+        is_news = False
         for offset, index in enumerate(range(ended.first, last + 1)):
             if is_current_attempt(round, task_set, node, index, index, ended.attempt):
                 _end_attempt(round, task_set, index, ended, offset)
+                is_news = True
+        if is_news:
+            _note_usage(round, task_set, ended)
     _adapt_depth(round, task_set, node, ended)
+
+
+def _note_usage(round: Round, task_set: TaskSet, ended: Ended) -> None:
+    """Add it to what this round stores at its end."""
+    if ended.usage is not None:
+        groups = round.usage.setdefault(task_set.job.id, {})
+        groups.setdefault(task_set.spec.name, Usage()).add(usage_of(ended.usage, ended.started_ms, ended.ended_ms))
 
 
 def return_unsent(round: Round, orders: Iterable[tuple[int, Order]]) -> None:

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from shunter.engine.changes.tasks import UsageAdded
 from shunter.engine.state.snapshot_records import dump_job, dump_node
 from shunter.engine.state.task_table import COMPRESSED, PACKED_COLUMNS
 from shunter.ports.store import Snapshot
@@ -107,6 +108,8 @@ class SnapshotWriter:
 
     def before_change(self, change: Change) -> None:
         """Write what the change is about to touch, unless it is written already."""
+        if isinstance(change, UsageAdded):
+            return  # it touches a registry alone, which is written already
         job_id: int = getattr(change, "job", 0)
         if 0 < job_id <= self._last_job and (job := self._state.jobs.get(job_id)) is not None:
             self._save_rows(job, change)

@@ -37,6 +37,7 @@ from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.registries.flags import FlagRegistry
 from shunter.engine.state.registries.format import FormatRegistry
 from shunter.engine.state.registries.identity import IdentityRegistry
+from shunter.engine.state.registries.job_usage import JobUsageRegistry
 from shunter.engine.state.registries.join_tokens import JoinTokenRegistry
 from shunter.engine.state.registries.moves import MoveRegistry
 from shunter.engine.state.registries.objects import ObjectRegistry
@@ -112,6 +113,7 @@ class State:
         self.tenants = TenantRegistry()
         self.audit = AuditRegistry()
         self.join_tokens = JoinTokenRegistry()
+        self.job_usage = JobUsageRegistry()
         # Classes of one node with ready tasks, and the node's `changed` when they were last tried:
         self.pinned: dict[int, tuple[ClassRecord, int]] = {}
         self.registries: dict[str, Registry] = {
@@ -131,6 +133,7 @@ class State:
             "tenants": self.tenants,
             "audit": self.audit,
             "join_tokens": self.join_tokens,
+            "job_usage": self.job_usage,
         }
         self.payload_bytes = 0  # of all spec versions
         self._spec_versions: dict[bytes, SpecVersion] = {}
@@ -291,6 +294,7 @@ class State:
         job.reason = change.reason or job.reason
         self.edges.forget(job.id)
         self.flags.forget(job.id)
+        self.job_usage.forget(job.id)
         self._remove_name(job)
         self.ended_runs.add(job.namespace, job.name, LastRun(job.run, job.id, job.state))
         for task_set in job.task_sets:

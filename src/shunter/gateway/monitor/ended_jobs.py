@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +21,7 @@ FAILED_JOBS_MAX = 200  # whose tasks are looked at for one answer
 FAILED_TASKS_MAX = 100_000  # of one job
 
 
-async def ended_jobs(store: Store, query: FinishedQuery, limit: int) -> AsyncIterator[tuple[FinishedRun, float]]:
+async def ended_jobs(store: Store, query: FinishedQuery, limit: int) -> AsyncGenerator[tuple[FinishedRun, float]]:
     """At most `limit` of them, each with the time of its end."""
     before, left = None, limit
     while left > 0:

@@ -19,11 +19,13 @@ from shunter.gateway.monitor.recording import Recording
 from shunter.gateway.monitor.search import search
 from shunter.gateway.monitor.task_map import TaskMaps
 from shunter.gateway.monitor.timeline import Timelines
+from shunter.gateway.monitor.usage import UsageReader
 from shunter.gateway.scope import Scope
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.manifests import JobReader
 from shunter.model.rest.monitor.analytics_views import Analytics
 from shunter.model.rest.monitor.decision_views import DecisionDetail, DecisionPage, DecisionReplay, FlightTimeline
+from shunter.model.rest.monitor.usage_views import JobUsageView, UsageSums
 from shunter.model.rest.monitor.views import (
     JobCounts,
     JobManifest,
@@ -38,6 +40,7 @@ from shunter.ports.principals import JobReference, Principal
 from shunter.ports.store import Store
 
 WINDOW_S = 86_400.0  # of analytics, unless a request says otherwise
+USAGE_WINDOW_S = 7 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class Monitor:
         self._manifests = Manifests(caller, engine, runs, manifests)
         self._engine, self._store, self._records, self._sees = engine, store, records, scope.sees
         self._task_maps, self._timelines = TaskMaps(engine, runs, reader), Timelines(engine, runs, reader)
+        self._usage = UsageReader(engine, store, runs, scope)
 
     async def counts(self, namespace: str | None, group_by: str) -> JobCounts:
         return await count_jobs(self._engine, self._store, namespace, group_by, self._sees)
@@ -89,6 +93,13 @@ class Monitor:
         if start_s >= stop_s:
             raise Invalid([Problem("query.start", "must be before stop")])
         return await self._records.analytics.find(Window(start_s, stop_s, steps, namespace), self._sees)
+
+    async def job_usage(self, job: JobReference) -> JobUsageView:
+        return await self._usage.of_job(job)
+
+    async def usage(self, by: str, since_s: float | None, namespace: str | None) -> UsageSums:
+        since_s = self._engine.now_ms() / 1000 - USAGE_WINDOW_S if since_s is None else since_s
+        return await self._usage.sums(by, since_s, namespace)
 
     async def decisions(self, limit: int, after: str | None, has_all: bool) -> DecisionPage:
         return await self._records.decisions.page(limit, after, has_all)

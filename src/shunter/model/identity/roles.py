@@ -55,7 +55,7 @@ _READS = (
     "subscribe", "listFlight", "listSecrets",
     "scrapeMetrics",
     "countJobs", "search", "getManifest", "getTaskMap", "getTimeline", "getNodeMap", "listNodeTasks",
-    "getAnalytics", "listDecisions", "getDecision", "getFlightTimeline",
+    "getAnalytics", "getJobUsage", "getUsage", "listDecisions", "getDecision", "getFlightTimeline",
 )
 _SUBMITS = (
     "planJobs", "submitJob", "submitJobs", "updateJob", "stopJob", "stopTask", "holdJob", "releaseJob", "retryJob",

@@ -20,7 +20,7 @@ SCOPED = frozenset((
     "patchTemplate", "deleteTemplate", "runTemplate", "replayDead", "purgeDead",
     "listSecrets", "setSecret", "deleteSecret", "createSessionCode", "deleteSession",
     "listQueues", "getQueue", "listNodes", "getNode", "getTaskMetrics",
-    "search", "countJobs", "getManifest", "getTaskMap", "getTimeline", "getAnalytics",
+    "search", "countJobs", "getManifest", "getTaskMap", "getTimeline", "getAnalytics", "getJobUsage", "getUsage",
     "getTenant", "listUsers", "putUser", "listKeys", "createKey", "rotateKey", "revokeKey", "listAudit",
 ))
 CLUSTER_WIDE = frozenset((

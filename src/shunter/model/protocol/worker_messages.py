@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from shunter.model.job.spec import TaskSpec
+from shunter.model.usage import AttemptsUsage
 
 PROTOCOL_VERSION = 1
 
@@ -195,7 +196,7 @@ class Ended(msgspec.Struct, array_like=True, gc=False):
 
     `how` is "" for a plain exit; else timeout, memory, disk, stopped, unhealthy or error (it could not be started;
     `detail` says why), and then the run has one task. An `exit` of -1 means that there is none. `record` is the first
-    one's place in the log segment; the others follow it.
+    one's place in the log segment; the others follow it. `usage` is None where nothing was measured.
     """
 
     job: int
@@ -209,6 +210,7 @@ class Ended(msgspec.Struct, array_like=True, gc=False):
     record: int
     how: str = ""
     detail: str = ""
+    usage: AttemptsUsage | None = None
 
 
 class Started(msgspec.Struct, array_like=True, gc=False):

@@ -4,6 +4,7 @@ those of `model.protocol.worker_messages`, so the worker passes them on unchange
 from __future__ import annotations
 
 from .json_lines import encode
+from .usage import RangeUsage, TaskUsage
 from .work_queue import TaskRange
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ else:
 class EndedRange:
     """Attempts of contiguous indexes and log records that ended in sequence."""
 
-    __slots__ = ("detail", "ended", "exits", "first", "how", "record", "segment", "started", "task_range")
+    __slots__ = ("detail", "ended", "exits", "first", "how", "record", "segment", "started", "task_range", "usage")
 
     def __init__(self, task_range: TaskRange, first: int, segment: int, record: int, how: str, detail: str) -> None:
         self.task_range = task_range
@@ -29,13 +30,22 @@ class EndedRange:
         self.exits: list[int] = []
         self.started: list[int] = []
         self.ended: list[int] = []
+        self.usage = RangeUsage()
+
+    def add(self, exit_code: int, times_ms: tuple[int, int], usage: TaskUsage | None) -> None:
+        self.exits.append(exit_code)
+        self.started.append(times_ms[0])
+        self.ended.append(times_ms[1])
+        if usage is not None:
+            self.usage.add(usage, times_ms[1] - times_ms[0])
 
     def encoded(self) -> str:
         task_range = self.task_range
+        usage = self.usage.encoded() if self.usage.classes else "null"
         exits = self.exits if any(self.exits) else []  # a list of whole numbers is JSON as Python prints it
         return (
             f"[{task_range.job},{task_range.group},{task_range.attempt},{self.first},{exits},{self.started},{self.ended},"
-            f"{self.segment},{self.record},{encode(self.how)},{encode(self.detail)}]"
+            f"{self.segment},{self.record},{encode(self.how)},{encode(self.detail)},{usage}]"
         )
 
 
@@ -57,7 +67,13 @@ class Results:
         return bool(self._unacknowledged)
 
     def add_ended(
-        self, task_range: TaskRange, index: int, exit_code: int, times_ms: tuple[int, int], log: tuple[int, int]
+        self,
+        task_range: TaskRange,
+        index: int,
+        exit_code: int,
+        times_ms: tuple[int, int],
+        log: tuple[int, int],
+        usage: TaskUsage | None = None,
     ) -> None:
         """A plain exit. `log` is the segment and the record."""
         ended_range = self._open_range
@@ -69,15 +85,13 @@ class Results:
         ):
             ended_range = self._open_range = EndedRange(task_range, index, log[0], log[1], "", "")
             self._ended.append(ended_range)
-        ended_range.exits.append(exit_code)
-        ended_range.started.append(times_ms[0])
-        ended_range.ended.append(times_ms[1])
+        ended_range.add(exit_code, times_ms, usage)
 
-    def add_abnormal(self, ended_range: EndedRange, exit_code: int, times_ms: tuple[int, int]) -> None:
+    def add_abnormal(
+        self, ended_range: EndedRange, exit_code: int, times_ms: tuple[int, int], usage: TaskUsage | None = None
+    ) -> None:
         """Anything but a plain exit: a run of its own."""
-        ended_range.exits.append(exit_code)
-        ended_range.started.append(times_ms[0])
-        ended_range.ended.append(times_ms[1])
+        ended_range.add(exit_code, times_ms, usage)
         self._ended.append(ended_range)
         self._open_range = None
 

@@ -178,15 +178,17 @@ class Runner:
         """Collect ended children. True when none is left: neither the task nor anything that it started."""
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, used = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 if task is not None and not task.exited:
                     self._mark_exited(task)
                 return True
             if pid == 0:
                 return False
-            if task is not None and pid == task.pid:
-                task.status = status
+            if task is not None:
+                task.usage.add(used)
+                if pid == task.pid:
+                    task.status = status
 
     def _advance(self, task: Task, woken: bool) -> int:
         """Handle timeouts; returns how many milliseconds to sleep at most."""
@@ -251,10 +253,10 @@ class Runner:
         if how or detail:
             run = EndedRange(task_range, task.index, segments.number, record, how, detail)
             segments.write_error = ""
-            results.add_abnormal(run, task.exit_code(), times_ms)
+            results.add_abnormal(run, task.exit_code(), times_ms, task.usage)
         else:
             code = task.exit_code() if task.status else 0
-            results.add_ended(task_range, task.index, code, times_ms, (segments.number, record))
+            results.add_ended(task_range, task.index, code, times_ms, (segments.number, record), task.usage)
         if segments.is_large:
             segments.rotate()
         return monotonic()

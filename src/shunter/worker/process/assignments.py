@@ -24,6 +24,7 @@ from shunter.worker.keeper.contact import NO_CONTACT
 from shunter.worker.outbox import Outbox, Unacknowledged
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.lanes import Lanes
+from shunter.worker.process.memory_peaks import raise_memory_peak
 from shunter.worker.process.protocol import KeeperReport, ReclaimedRange, Termination
 from shunter.worker.process.range_ledger import TaskRange, TaskRangeLedger
 from shunter.worker.process.specs import Specs
@@ -170,7 +171,7 @@ class Assignments:
             if reservation is not None:
                 reservation.adapt_window(ended)
         if report.started:
-            keeper.running = report.started[-1]
+            keeper.running, keeper.memory_peak_bytes = report.started[-1], 0
             self._watch_health(keeper)
         self._outbox.add_keeper_report(keeper, report)
         self._refill_or_release(keeper, now)
@@ -220,7 +221,8 @@ class Assignments:
         self._health.forget_range(*key, ended.attempt, first, count)
         running = keeper.running
         if running is not None and (running.job, running.group) == key and first <= running.index < first + count:
-            keeper.running = None
+            raise_memory_peak(ended, running.index - first, keeper.memory_peak_bytes)
+            keeper.running, keeper.memory_peak_bytes = None, 0
         for task_range in keeper.task_ranges:
             if task_range.first == first and task_range.key == key:
                 if keeper.advance_range(task_range, count):

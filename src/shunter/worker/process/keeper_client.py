@@ -65,6 +65,7 @@ class Keeper(asyncio.Protocol):
         self.task_ranges: list[TaskRange] = []  # in the order in which they run
         self.held = 0  # tasks in them
         self.running: KeeperStarted | None = None  # as far as reported
+        self.memory_peak_bytes = 0  # of all processes of the running task together, as sampled
         self.reservation: int | None = None
         self.last_reservation: int | None = None
         self.idle_since = 0.0

@@ -31,6 +31,7 @@ from shunter.model.lifecycles import TaskState
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.schedulings import Scheduling
 from shunter.model.objects.testbeds import SlotPlace, Testbed
+from shunter.model.usage import Usage
 from tests.unit.wire.filled_structs import Filler, default_of, differences, hints_of
 
 NODE, JOB, TASKS = 1, 3, 2
@@ -172,6 +173,7 @@ def test_every_field_of_the_registries_survives() -> None:
         "identity": {"users": {user_key(user.tenant, user.name): user}, "keys": {key.id: key}},
         "tenants": {"tenants": {tenant.name: tenant}},
         "join_tokens": {"tokens": {token.id: token}},
+        "job_usage": {"_jobs": {JOB: {"main": filler.fill(Usage)}}},
         "audit": {"number": 9, "head": bytes(range(32)), "dropped_through": 3, "checkpoint_ms": 4},
         "objects": {
             "revision": 7,

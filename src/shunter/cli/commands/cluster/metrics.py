@@ -14,6 +14,7 @@ from shunter.cli.connection import open_client
 from shunter.cli.options import Format, JobOrTask, Namespace, NodeName, Output, duration_s, first_task, job_and_task
 from shunter.cli.output_mode import mode
 from shunter.cli.registry import plain_typer
+from shunter.cli.render.measured import format_value
 from shunter.cli.render.tables import GAP, LAST_WIDTH_MIN, Column, print_document, print_table
 from shunter.cli.text import on_terminal, print_text
 from shunter.model.job.spec import NAMESPACE_DEFAULT
@@ -23,7 +24,6 @@ from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricVie
 
 BARS = "▁▂▃▄▅▆▇█"
 SPARK_WIDTH = 40
-UNITS = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
 COLUMNS = (
     Column("NAME"),
     Column("NODE", drop=1),
@@ -175,16 +175,6 @@ def _rows(measured: Iterable[MeasuredView], spark_width: int) -> Iterator[tuple[
                 format_value(metric, view.max),
                 sparkline(view, spark_width),
             )
-
-
-def format_value(metric: str, value: float) -> str:
-    """A readable number: cores with two decimals, bytes with a unit."""
-    if "bytes" not in metric:
-        return f"{value:.2f}"
-    for suffix, unit in UNITS:
-        if value >= unit:
-            return f"{value / unit:.1f}{suffix}"
-    return f"{value:.0f}"
 
 
 def sparkline(view: MetricView, width: int) -> str:

@@ -14,6 +14,7 @@ from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.registries.flags import FlagRegistry
 from shunter.engine.state.registries.format import FormatRegistry
 from shunter.engine.state.registries.identity import IdentityRegistry
+from shunter.engine.state.registries.job_usage import JobUsageRegistry
 from shunter.engine.state.registries.join_tokens import JoinTokenRegistry
 from shunter.engine.state.registries.moves import MoveRegistry
 from shunter.engine.state.registries.objects import ObjectRegistry
@@ -126,6 +127,7 @@ SECRETS = ComparedFields(
 AUDIT = ComparedFields(AuditRegistry, plain=("number", "head", "dropped_through", "checkpoint_ms"))
 TENANTS = ComparedFields(TenantRegistry, plain=("tenants", "namespace_owners", "queue_owners", "limited"))
 JOIN_TOKENS = ComparedFields(JoinTokenRegistry, plain=("tokens",))
+JOB_USAGE = ComparedFields(JobUsageRegistry, described={"_jobs": lambda _, registry: registry.dump()})
 
 REGISTRIES: dict[str, ComparedFields[Any]] = {
     "format": FORMAT,
@@ -144,5 +146,6 @@ REGISTRIES: dict[str, ComparedFields[Any]] = {
     "tenants": TENANTS,
     "audit": AUDIT,
     "join_tokens": JOIN_TOKENS,
+    "job_usage": JOB_USAGE,
 }
 ALL_OF_REGISTRIES: tuple[ComparedFields[Any], ...] = (TEMPLATE, *REGISTRIES.values())

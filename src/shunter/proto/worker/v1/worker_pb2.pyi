@@ -416,7 +416,7 @@ class Hello(_message.Message):
     def __init__(self, protocol: _Optional[int] = ..., name: _Optional[str] = ..., boot: _Optional[str] = ..., capacity: _Optional[_Mapping[str, int]] = ..., labels: _Optional[_Mapping[str, str]] = ..., datacenter: _Optional[str] = ..., attributes: _Optional[_Mapping[str, str]] = ..., address: _Optional[str] = ..., worker_id: _Optional[str] = ..., machine: _Optional[str] = ..., machine_boot: _Optional[str] = ...) -> None: ...
 
 class Ended(_message.Message):
-    __slots__ = ("job", "group", "attempt", "first", "exits", "started_ms", "ended_ms", "segment", "record", "how", "detail")
+    __slots__ = ("job", "group", "attempt", "first", "exits", "started_ms", "ended_ms", "segment", "record", "how", "detail", "usage")
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
@@ -428,6 +428,7 @@ class Ended(_message.Message):
     RECORD_FIELD_NUMBER: _ClassVar[int]
     HOW_FIELD_NUMBER: _ClassVar[int]
     DETAIL_FIELD_NUMBER: _ClassVar[int]
+    USAGE_FIELD_NUMBER: _ClassVar[int]
     job: int
     group: int
     attempt: int
@@ -439,7 +440,24 @@ class Ended(_message.Message):
     record: int
     how: str
     detail: str
-    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., first: _Optional[int] = ..., exits: _Optional[_Iterable[int]] = ..., started_ms: _Optional[_Iterable[int]] = ..., ended_ms: _Optional[_Iterable[int]] = ..., segment: _Optional[int] = ..., record: _Optional[int] = ..., how: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...
+    usage: AttemptsUsage
+    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., first: _Optional[int] = ..., exits: _Optional[_Iterable[int]] = ..., started_ms: _Optional[_Iterable[int]] = ..., ended_ms: _Optional[_Iterable[int]] = ..., segment: _Optional[int] = ..., record: _Optional[int] = ..., how: _Optional[str] = ..., detail: _Optional[str] = ..., usage: _Optional[_Union[AttemptsUsage, _Mapping]] = ...) -> None: ...
+
+class AttemptsUsage(_message.Message):
+    __slots__ = ("cpu_ms", "cores_max_milli", "read_bytes", "written_bytes", "memory_max_bytes", "memory_classes")
+    CPU_MS_FIELD_NUMBER: _ClassVar[int]
+    CORES_MAX_MILLI_FIELD_NUMBER: _ClassVar[int]
+    READ_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_CLASSES_FIELD_NUMBER: _ClassVar[int]
+    cpu_ms: int
+    cores_max_milli: int
+    read_bytes: int
+    written_bytes: int
+    memory_max_bytes: int
+    memory_classes: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, cpu_ms: _Optional[int] = ..., cores_max_milli: _Optional[int] = ..., read_bytes: _Optional[int] = ..., written_bytes: _Optional[int] = ..., memory_max_bytes: _Optional[int] = ..., memory_classes: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Started(_message.Message):
     __slots__ = ("job", "group", "attempt", "index", "started_ms", "segment", "record", "ports")

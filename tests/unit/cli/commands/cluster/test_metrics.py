@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from shunter.cli.commands.cluster.metrics import COLUMNS, SPARK_WIDTH, format_value, sparkline
+from shunter.cli.commands.cluster.metrics import COLUMNS, SPARK_WIDTH, sparkline
+from shunter.cli.render.measured import format_value
 from shunter.model.rest.metric_views import MetricView
 from tests.unit.cli.conftest import Cluster, Shunter
 from tests.unit.sdk.scripted_server import answer, job_document
