@@ -1833,6 +1833,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what a job used, and what it requested */
+        get: operations["getJobUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what finished jobs used, by user, queue, namespace or tenant */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/analytics": {
         parameters: {
             query?: never;
@@ -3484,6 +3518,88 @@ export interface components {
             /** @default [] */
             ended_ms: (number | null)[];
         };
+        /** JobUsageView */
+        JobUsageView: {
+            name: string;
+            namespace: string;
+            id: number;
+            run: number;
+            state: string;
+            user: string;
+            groups: components["schemas"]["GroupUsageView"][];
+        };
+        /**
+         * GroupUsageView
+         * @description Of the attempts of a group that have ended and were measured. Sums are over all of them, `max` is that of one
+         *         attempt. Fields are null where nothing was measured.
+         */
+        GroupUsageView: {
+            name: string;
+            tasks: number;
+            attempts: number;
+            /** @default {} */
+            requested: {
+                [key: string]: string;
+            };
+            /** @default {} */
+            suggested: {
+                [key: string]: string;
+            };
+            /** @default 0 */
+            run_s: number;
+            /** @default 0 */
+            run_max_s: number;
+            /** @default 0 */
+            cpu_s: number;
+            /** @default null */
+            cores_mean: number | null;
+            /** @default null */
+            cores_max: number | null;
+            /** @default null */
+            memory_p95_bytes: number | null;
+            /** @default null */
+            memory_max_bytes: number | null;
+            /** @default 0 */
+            read_bytes: number;
+            /** @default 0 */
+            written_bytes: number;
+        };
+        /**
+         * UsageSums
+         * @description Most CPU time first. `partial`: only the newest of very many jobs were counted.
+         */
+        UsageSums: {
+            by: string;
+            since: string;
+            items: components["schemas"]["UsageSum"][];
+            /** @default false */
+            partial: boolean;
+        };
+        /**
+         * UsageSum
+         * @description Of the finished jobs of one user, queue, namespace or tenant.
+         */
+        UsageSum: {
+            key: string;
+            /** @default 0 */
+            jobs: number;
+            /** @default 0 */
+            measured_jobs: number;
+            /** @default 0 */
+            attempts: number;
+            /** @default 0 */
+            run_s: number;
+            /** @default 0 */
+            cpu_s: number;
+            /** @default 0 */
+            cpu_requested_s: number;
+            /** @default 0 */
+            memory_max_bytes: number;
+            /** @default 0 */
+            read_bytes: number;
+            /** @default 0 */
+            written_bytes: number;
+        };
         /**
          * Analytics
          * @description Jobs that ended in a window of time. Series have a value for each step. `partial`: there were more jobs than one
@@ -4332,6 +4448,7 @@ export interface components {
                 cpu?: (string | number) | null;
                 memory?: (string | number) | null;
                 gpu?: number | null;
+                requests_per_s?: number | null;
             };
         };
         /** @description what to change of a tenant */
@@ -4347,6 +4464,7 @@ export interface components {
                 cpu?: (string | number) | null;
                 memory?: (string | number) | null;
                 gpu?: number | null;
+                requests_per_s?: number | null;
             };
         };
         /** @description a join token */
@@ -17703,6 +17821,176 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    getJobUsage: {
+        parameters: {
+            query?: {
+                /** @description the namespace */
+                namespace?: string;
+            };
+            header?: never;
+            path: {
+                /** @description NAME, NAME@RUN or id:NUMBER */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobUsageView"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: {
+                /** @description the namespace, or * for all */
+                namespace?: string | "*";
+                /** @description what to add up by */
+                by?: "user" | "queue" | "namespace" | "tenant";
+                /** @description jobs that ended at this time or later; default: 7 days ago */
+                since?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageSums"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
