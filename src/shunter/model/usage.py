@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from operator import sub
 
@@ -62,17 +61,21 @@ class Usage(msgspec.Struct, array_like=True, gc=False):
 
 
 def usage_of(measured: AttemptsUsage, started_ms: Sequence[int], ended_ms: Sequence[int]) -> Usage:
-    ran_ms = [max(0, each) for each in map(sub, ended_ms, started_ms)]
+    """Of one range of attempts, which all have a start and an end."""
+    ran_ms = list(map(sub, ended_ms, started_ms))
+    classes: dict[int, int] = {}
+    for number in measured.memory_classes:
+        classes[number] = classes.get(number, 0) + 1
     return Usage(
         attempts=len(ran_ms),
-        run_ms=sum(ran_ms),
-        run_max_ms=max(ran_ms),
+        run_ms=max(0, sum(ran_ms)),
+        run_max_ms=max(0, max(ran_ms)),
         cpu_ms=measured.cpu_ms,
         cores_max_milli=measured.cores_max_milli,
         read_bytes=measured.read_bytes,
         written_bytes=measured.written_bytes,
         memory_max_bytes=measured.memory_max_bytes,
-        memory_classes=dict(Counter(measured.memory_classes)),
+        memory_classes=classes,
     )
 
 

@@ -31,7 +31,7 @@ from shunter.model.protocol.worker_messages import (
     Returned,
     Started,
 )
-from shunter.model.usage import Usage, usage_of
+from shunter.model.usage import usage_of
 
 LOST_DELAY_MIN_MS = 1_000  # before the next attempt of a task whose keeper died while it ran
 _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
@@ -95,9 +95,14 @@ def _apply_ended(round: Round, node: int, ended: Ended) -> None:
 
 def _note_usage(round: Round, task_set: TaskSet, ended: Ended) -> None:
     """Add it to what this round stores at its end."""
-    if ended.usage is not None:
-        groups = round.usage.setdefault(task_set.job.id, {})
-        groups.setdefault(task_set.spec.name, Usage()).add(usage_of(ended.usage, ended.started_ms, ended.ended_ms))
+    if ended.usage is None:
+        return
+    usage = usage_of(ended.usage, ended.started_ms, ended.ended_ms)
+    groups, group = round.usage.setdefault(task_set.job.id, {}), task_set.spec.name
+    if group in groups:
+        groups[group].add(usage)
+    else:
+        groups[group] = usage
 
 
 def return_unsent(round: Round, orders: Iterable[tuple[int, Order]]) -> None:

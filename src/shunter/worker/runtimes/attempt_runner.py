@@ -24,6 +24,7 @@ from shunter.worker.process.protocol import Termination
 from shunter.worker.runtimes.attempt_records import Record, RecordStore
 from shunter.worker.runtimes.port import EXIT_NOT_STARTED, Attempt, Launch, NotStarted, Outcome, Running, RuntimeGone
 from shunter.worker.runtimes.registry import RuntimeRegistry
+from shunter.worker.runtimes.sampled_usage import SampledUsage
 from shunter.worker.runtimes.task_log import RECORD, TaskLog
 from shunter.worker.settings import WorkerSettings
 from shunter.worker.steady_time import by_clock_ms
@@ -77,6 +78,7 @@ class AttemptRunner:
         self._kill_at = 0.0
         self._is_finished = False
         self._timeout: asyncio.TimerHandle | None = None
+        self._sampled = SampledUsage()
 
     @property
     def name(self) -> TaskName:
@@ -176,6 +178,7 @@ class AttemptRunner:
             return None
         if usage is None:
             return None
+        self._sampled.add(usage)
         held = usage.cpu_s, usage.memory_bytes, usage.processes
         return TaskStats(*self.name, *held, self._started_ms, usage.read_bytes, usage.written_bytes)
 
@@ -293,6 +296,7 @@ class AttemptRunner:
         ended = Ended(
             job, group, number, index, [outcome.exit_code] if outcome.exit_code else [], [started_ms],
             [max(started_ms, outcome.ended_ms)], self.record.segment, RECORD, how, detail,
+            self._sampled.of_attempt(outcome.ended_ms - started_ms),
         )  # fmt: skip
         self._is_finished = True
         self.record.ended = ended
