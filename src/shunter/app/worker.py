@@ -45,7 +45,7 @@ def run_worker(options_json: bytes) -> int:
     config = read_config(home.config).with_task_descriptors(raise_descriptor_limit())
     _check_task_user(config.worker_settings(home.worker, options.machine).task_user)  # before a join token is used up
     if options.join_token_file is not None:
-        _enrol(options, home, options.join_token_file)
+        _enrol(options, home, options.join_token_file, options.machine.name or config.worker.get("name"))
     tls = find_worker_tls(home.tls)
     if tls is not None and tls.node and options.machine.name is None and "name" not in config.worker:
         options.machine.name = tls.node
@@ -66,11 +66,12 @@ def run_worker(options_json: bytes) -> int:
     return 0
 
 
-def _enrol(options: WorkerOptions, home: Home, file: str) -> None:
-    """Raises Rejected."""
-    from shunter.app.tls.enrolment import enrol_if_needed, read_join_token
+def _enrol(options: WorkerOptions, home: Home, file: str, name: str | None) -> None:
+    """`name` is that of the node, where the worker was told one. Raises Rejected."""
+    from shunter.app.tls.enrolment import check_node_name, enrol_if_needed, read_join_token
 
     token = read_join_token(file)
+    check_node_name(token, name)
     options.manager = options.manager or ",".join(token.managers)
     try:
         enrol_if_needed(token, home.tls)

@@ -89,8 +89,11 @@ class Scope:
             raise Forbidden(f"your key is bound to testbed {bound}")
 
     def own_key(self, key: str | None) -> str | None:
-        """An idempotency key as the engine knows it: tenants may use the same ones."""
-        return f"{self._caller.tenant}{KEY_SEPARATOR}{key}" if key and self._caller.tenant else key
+        """An idempotency key as the engine knows it: those who do not see each other's jobs may use the same ones."""
+        caller = self._caller
+        bounds = (caller.namespace, caller.queue) if caller.namespace or caller.queue else ()
+        owner = (caller.tenant, *bounds) if caller.tenant or bounds else ()
+        return KEY_SEPARATOR.join((*owner, key)) if key else key
 
     @property
     def tenant(self) -> Tenant | None:

@@ -50,3 +50,22 @@ def test_a_key_that_is_bound_to_a_queue_updates_services_of_that_queue_only() ->
             await bound.services.update(reference("web"), service("day"), namespace="default", node=None)
 
     run_scenario(scenario)
+
+
+@pytest.mark.parametrize("bounds", [({"namespace": "a"}, {"namespace": "b"}), ({"queue": "night"}, {"queue": "day"})])
+def test_idempotency_keys_of_callers_with_other_bounds_are_their_own(bounds: tuple[dict[str, str], ...]) -> None:
+    """Otherwise the second one would be answered with a job that it must not see, and its own would be lost."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        ids: set[int] = set()
+        for each in bounds:
+            bound, namespace = await gateway_of(harness, **each), each.get("namespace", "default")
+            document = service(each.get("queue", "default"))
+            document["metadata"]["name"] = f"web-{len(ids)}"
+            [first] = await bound.jobs.submit([document], namespace=namespace, key="k")
+            [again] = await bound.jobs.submit([document], namespace=namespace, key="k")
+            assert (first.created, again.created, again.id) == (True, False, first.id)
+            ids.add(first.id)
+        assert len(ids) == 2
+
+    run_scenario(scenario)

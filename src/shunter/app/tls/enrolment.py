@@ -35,6 +35,13 @@ def read_join_token(file: str) -> JoinToken:
     return parse_join_token(text, "--join-token-file")
 
 
+def check_node_name(token: JoinToken, name: str | None) -> None:
+    """Before the token is used up: the managers refuse a worker under another name. Raises Invalid."""
+    if name not in (None, token.node):
+        fix = f"leave it out, or make another token: `shunter join-token create {name}`"
+        raise Invalid([Problem("--name", f"is not the node of the join token, which is for '{token.node}'", name, fix)])
+
+
 def enrol_if_needed(token: JoinToken, folder: Path) -> None:
     """Once a worker has a certificate, it needs no other one until that expires. Raises Invalid, Unauthorized and
     NotReachable."""

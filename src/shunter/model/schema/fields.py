@@ -203,7 +203,7 @@ def number(minimum: float, maximum: float, *, default: float | None = None) -> F
     return Field(read, {"type": "number", "minimum": minimum, "maximum": maximum}, default)
 
 
-def duration(maximum_s: float, *, minimum_s: float = 0.0, default: float | None = None, or_time: bool = False) -> Field:
+def duration(maximum_s: float, *, minimum_s: float = 0, default: float | None = None, or_time: bool = False) -> Field:
     """Seconds, from `90s`, `1h30m` or a number of seconds. `or_time`: the problem says that a time is accepted too."""
     rule = "a time or a duration" if or_time else "a duration"
     fix = "write it like 2030-01-31T08:00:00Z or 10m" if or_time else "write it like 90s, 10m or 1h30m"
