@@ -27,7 +27,7 @@ SEEDS = 40  # `make sim-ci` runs the next ones
 CHUNK = 10
 # In these worlds, lines of the engine and the planner run that no other everyday test reaches.
 RARE_SEEDS = (
-    52, 71, 73, 82, 83, 102, 138, 142, 159, 165, 168, 194,
+    52, 71, 73, 82, 83, 102, 104, 138, 142, 159, 165, 168, 194,
     1000025, 1000026, 1000038, 1000042, 1000054, 1000056, 1000072,
 )  # fmt: skip
 EVENTFUL_MAX = 200  # worlds to try if the engine has changed, and something does not happen in those any more

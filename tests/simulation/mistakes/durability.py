@@ -218,7 +218,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (change_state_without_a_change, "is not what the committed rounds give", 0),
     (let_old_leaders_write, "wrote after epoch|is not what the committed rounds give", 150),
     (drop_every_tenth_report, "was acknowledged before it was committed", 1),
-    (fail_lost_attempts, "failed, and its command cannot", 7),
+    (fail_lost_attempts, "failed, and its command cannot", 3),
     (believe_impossible_messages, "NaN|out of range|too large|zero-size", 48),
     (replace_without_proof, "began while attempt", 54),
     (skip_back_off_after_a_lost_keeper, "does not back off", 5),

@@ -87,10 +87,10 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (treat_everything_as_healthy, "was ended while it was needed", 13),
     (skip_missing_instances, "not come to rest", 13),
     (ignore_joining_nodes, "has no task on node", 24),
-    (mark_draining_nodes_drained, "is called drained, and has tasks", 5),
+    (mark_draining_nodes_drained, "is called drained, and has tasks", 2),
     (place_on_cordoned_nodes, "which takes no work", 13),
     (quarantine_the_last_node, "no other takes work", 61),
-    (forget_task_moves, "was to go elsewhere", 12),
+    (forget_task_moves, "was to go elsewhere", 104),
     (run_lost_executors_alone, r"it is to fail \(lost\)", OBJECTS_FROM + 9),
     (drop_a_task_set_too_early, "left before it was over|ended while tasks are|is not over", 13),
 )

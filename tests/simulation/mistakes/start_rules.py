@@ -131,10 +131,10 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (cancel_preempted_tasks, "has not come back", 10),
     (fire_twice, "fired twice", 13),
     (forget_schedules_in_recovery, "are overdue", 13),
-    (hide_missed_firings, "firings silently", 73),
+    (hide_missed_firings, "firings silently", 100),
     (ignore_exit_rules, "against its policy|succeeded with exit code|restart . is too many", 69),
     (retry_on_the_same_node, "asked for another node", 38),
-    (ignore_failures_max, "it is to fail", 33),
+    (ignore_failures_max, "it is to fail", 26),
     (order_without_secrets, "without the committed value", 16),
     (ignore_job_timeouts, "it is to fail|waits for nothing", 13),
 )
