@@ -43,6 +43,19 @@ async def test_the_schema_of_a_newer_version_is_refused(url: str, schema: str, p
         await PostgresStore(url).open()
 
 
+async def test_additions_of_a_newer_version_are_accepted(url: str, schema: str, postgres: PostgresServer) -> None:
+    """Managers of two versions share the store while they are upgraded one after the other."""
+    async with opened(url):
+        pass
+    admin = await asyncpg.connect(postgres.url)
+    await admin.execute(f"INSERT INTO {schema}.schema_additions VALUES (99, '0099_future.addition')")
+    versions = await admin.fetch(f"SELECT version FROM {schema}.schema_migrations ORDER BY version")
+    await admin.close()
+    assert [row["version"] for row in versions] == [1, 2], "an addition keeps older versions out"
+    async with opened(url) as store:
+        assert await store.begin_epoch() == 1
+
+
 async def test_a_pooler_in_between_is_refused(postgres: PostgresServer, schema: str) -> None:
     """A pooler such as PgBouncer gives its clients cancellation keys of its own."""
 

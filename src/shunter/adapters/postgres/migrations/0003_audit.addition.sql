@@ -1,4 +1,4 @@
--- The audit log: the lines of each round that has records, chained by hash.
+-- The audit log: the lines of each round that has records, chained by hash. Nobody writes it before all managers know it.
 CREATE TABLE audit (
     first bigint NOT NULL CHECK (first > 0 AND first <= last),
     last  bigint PRIMARY KEY,
