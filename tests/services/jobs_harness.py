@@ -118,7 +118,7 @@ async def open_jobs_harness(limits: Limits | None = None) -> AsyncIterator[JobsH
         on_heartbeat=lambda _: None,
     )
     services = ClientServices(gateway, build_app(gateway).shared, limits=limits)
-    server = SchedulerServer(lambda _: None, add_services=services.add_to, answered_here=ANSWERED_HERE)
+    server = SchedulerServer(services.identify_scheduler, add_services=services.add_to, answered_here=ANSWERED_HERE)
     port = await server.start()
     await workers.start(engine, simulated_hellos(NODES))
     async with asyncio.timeout(PATIENCE_S):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,8 +13,10 @@ import grpc.aio
 from shunter.adapters.grpc.scheduler_server import SchedulerServer
 from shunter.adapters.memory.store import MemoryStore
 from shunter.adapters.system.clock import SystemClock
+from shunter.api.grpc.callers import NO_TOKEN
 from shunter.engine.engine import Engine
 from shunter.gateway.sessions import SchedulerSessions
+from shunter.model.errors import Unauthorized
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.planning.planner import build_policy
 from shunter.planning.policies import Catalogue
@@ -80,6 +82,29 @@ class Stub:
         return lease
 
 
+class TokenCaller:
+    """May call as long as its token is valid."""
+
+    def __init__(self, services: Mapping[str, SchedulerService], token: str) -> None:
+        self._services, self._token = services, token
+        self.service = services[token]
+
+    def is_permitted(self) -> bool:
+        return self._token in self._services
+
+
+def callers_of(services: Mapping[str, SchedulerService]) -> Callable[[Any], Awaitable[TokenCaller]]:
+    """By valid token."""
+
+    async def identify(context: Any) -> TokenCaller:
+        token = dict(context.invocation_metadata() or ()).get("authorization", "").removeprefix("Bearer ")
+        if token not in services:
+            raise Unauthorized(NO_TOKEN)
+        return TokenCaller(services, token)
+
+    return identify
+
+
 @asynccontextmanager
 async def open_scheduler_harness() -> AsyncIterator[SchedulerHarness]:
     clock, store = SystemClock(), MemoryStore()
@@ -89,7 +114,7 @@ async def open_scheduler_harness() -> AsyncIterator[SchedulerHarness]:
     await engine.start()
     running = asyncio.create_task(engine.run())
     services: dict[str, SchedulerService] = {TOKEN: SchedulerSessions(engine)}
-    server = SchedulerServer(services.get)
+    server = SchedulerServer(callers_of(services))
     port = await server.start()
     await workers.start(engine, simulated_hellos(NODES))
     harness = SchedulerHarness(engine, f"127.0.0.1:{port}", services)

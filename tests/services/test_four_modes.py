@@ -19,6 +19,7 @@ from shunter.planning.view import ClusterView, Decides, Decision, Policy
 from shunter.scheduler import ExternalScheduler, Room
 from shunter.simulation.workload.policies import PolicyFactory
 from shunter.simulation.world import Failed, simulate
+from tests.services.scheduler_harness import callers_of
 from tests.unit.engine.memory_flight_log import MemoryFlightLog
 
 TOKEN = "correct-horse"
@@ -152,7 +153,7 @@ class FakeSession:
 
 async def over_grpc(recorded: list[Step], policy: Decides, mode: str) -> list[DecisionRow]:
     sessions: Any = FakeSessions(recorded)
-    server = SchedulerServer({TOKEN: sessions}.get)
+    server = SchedulerServer(callers_of({TOKEN: sessions}))
     address = f"127.0.0.1:{await server.start()}"
     scheduler = ExternalScheduler(policy, address, token=TOKEN, mode=mode)
     work = asyncio.create_task(asyncio.to_thread(scheduler.run))

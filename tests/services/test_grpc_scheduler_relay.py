@@ -12,8 +12,9 @@ import grpc.aio
 import pytest
 
 from shunter.adapters.grpc.scheduler_server import SchedulerServer
+from shunter.model.errors import Unauthorized
 from shunter.proto.v1 import external_scheduler_pb2 as pb
-from tests.services.scheduler_harness import TOKEN, Stub, open_scheduler_harness
+from tests.services.scheduler_harness import TOKEN, Stub, callers_of, open_scheduler_harness
 from tests.services.test_grpc_scheduler_server import code_of, first, next_with_work
 
 pytestmark = pytest.mark.services
@@ -24,7 +25,7 @@ class Follower:
 
     def __init__(self, leader: str | None) -> None:
         self.leader = leader
-        self.server = SchedulerServer(lambda _: None, leader=lambda: self.leader)
+        self.server = SchedulerServer(callers_of({}), leader=lambda: self.leader, sign=lambda each: f"signed-{each}")
         self.address = ""
 
 
@@ -143,3 +144,20 @@ async def test_a_manager_that_takes_the_lead_serves_schedulers_itself() -> None:
         manager.leader = None
         code, _ = await code_of(stub.renew("x"))  # it knows no token
         assert code is grpc.StatusCode.UNAUTHENTICATED
+
+
+async def test_a_follower_proves_where_a_call_came_from_whatever_its_client_claims() -> None:
+    seen: list[tuple[str, Any]] = []
+
+    async def identify(context: Any) -> Any:
+        seen.extend(pair for pair in context.invocation_metadata() if pair[0] == "shunter-source")
+        raise Unauthorized("seen")
+
+    leader = SchedulerServer(identify)
+    address = f"127.0.0.1:{await leader.start()}"
+    async with follower(address) as manager, grpc.aio.insecure_channel(manager.address) as channel:
+        renew = channel.unary_unary("/shunter.v1.ExternalScheduler/Renew", bytes, bytes)
+        claimed = (("shunter-source", "10.9.9.9 signed-10.9.9.9"),)
+        assert (await code_of(renew(b"", metadata=claimed)))[1] == "seen"
+    await leader.stop()
+    assert seen == [("shunter-source", "127.0.0.1 signed-127.0.0.1")]

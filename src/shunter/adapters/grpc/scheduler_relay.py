@@ -15,10 +15,11 @@ import grpc.aio
 
 from shunter.adapters.grpc.channel import ReadClientTls, open_channel
 from shunter.log import Log
+from shunter.model.identity.source_proofs import SOURCE, Sign, address_of_peer, with_proof
 
 RELAYED = "shunter-relayed"  # in the metadata of a call that comes from another manager
 CHECK_LEADER_S = 1.0  # a leader that hangs keeps its connections open
-_NOT_PASSED_ON = ("user-agent", "te", "content-type")
+_NOT_PASSED_ON = ("user-agent", "te", "content-type", SOURCE)
 
 log = Log(__name__)
 
@@ -29,11 +30,17 @@ Handler = Any  # of gRPC; its class is generic only in the stubs
 
 class SchedulerRelay(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # generic only in the stubs
     """`tls` says whom to trust as the leader; None: without TLS. `answered_here`: beginnings of names of methods that
-    this manager answers by itself."""
+    this manager answers by itself. `sign` proves to the leader where a call came from."""
 
-    def __init__(self, leader: Leader, tls: ReadClientTls | None = None, answered_here: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        leader: Leader,
+        tls: ReadClientTls | None = None,
+        answered_here: tuple[str, ...] = (),
+        sign: Sign | None = None,
+    ) -> None:
         self._leader, self._answered_here = leader, answered_here
-        self._tls = tls
+        self._tls, self._sign = tls, sign
         self._address = ""
         self._channel: grpc.aio.Channel | None = None
 
@@ -63,8 +70,11 @@ class SchedulerRelay(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # g
             await context.abort(grpc.StatusCode.UNAVAILABLE, "no manager leads now; try again")
             return
         channel = await self._channel_to(address)
+        metadata.append((RELAYED, "1"))
+        if self._sign is not None:
+            metadata.append((SOURCE, with_proof(address_of_peer(context.peer()), self._sign)))
         call: Any = channel.stream_stream(method, bytes, bytes)(
-            requests, metadata=(*metadata, (RELAYED, "1")), timeout=context.time_remaining()
+            requests, metadata=metadata, timeout=context.time_remaining()
         )
         watching = asyncio.create_task(self._cancel_when_replaced(address, call))
         try:

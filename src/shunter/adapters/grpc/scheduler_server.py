@@ -6,8 +6,8 @@ A stream sends situations only as fast as the client reads them. Changes in betw
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from typing import Any, NoReturn
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NoReturn, Protocol
 
 import grpc
 import grpc.aio
@@ -34,6 +34,7 @@ from shunter.model.errors import (
     Unauthorized,
     Unavailable,
 )
+from shunter.model.identity.source_proofs import Sign
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT
 from shunter.ports.schedulers import SchedulerService, SchedulerSession
 from shunter.proto.v1 import external_scheduler_pb2 as pb
@@ -45,7 +46,6 @@ CHECK_EVERY_S = 1.0  # whether schedulers are still permitted
 REVOKED = "its token is no longer valid: it was revoked or reset, or has expired"
 MODE_DEFAULT = "lead"
 RETRY_AFTER = "retry-after-ms"  # in the trailing metadata where the caller is asked to be patient
-_BEARER_PREFIX = "bearer "
 
 STATUS: tuple[tuple[type[ShunterError], grpc.StatusCode], ...] = (
     (Unauthorized, grpc.StatusCode.UNAUTHENTICATED),
@@ -60,15 +60,32 @@ STATUS: tuple[tuple[type[ShunterError], grpc.StatusCode], ...] = (
 log = Log(__name__)
 
 
+class SchedulerCaller(Protocol):
+    """Whom the token of a call stands for."""
+
+    @property
+    def service(self) -> SchedulerService:
+        """Raises Forbidden."""
+        ...
+
+    def is_permitted(self) -> bool:
+        """Whether the token still stands for the same caller."""
+        ...
+
+
+Context = grpc.aio.ServicerContext[Any, Any]
+Identify = Callable[[Context], Awaitable[SchedulerCaller]]
+
+
 class SchedulerServer:
-    """`service_for` returns the service on behalf of a token's caller; None for an unknown token. `port` 0 picks a free
+    """`identify` finds out who calls; it raises Unauthorized, Busy, Unavailable. `port` 0 picks a free
     port; `start` returns it. `leader` returns the gRPC address of the manager that leads: empty if nobody does, None if
     it is this one. `leader_tls` says whom to trust as the leader. `add_services` adds others, of which `answered_here`
-    are not relayed."""
+    are not relayed. `sign` proves to the leader where a call came from."""
 
     def __init__(
         self,
-        service_for: Callable[[str], SchedulerService | None],
+        identify: Identify,
         host: str = "127.0.0.1",
         port: int = 0,
         *,
@@ -78,10 +95,11 @@ class SchedulerServer:
         timeouts: ServerTimeouts | None = None,
         add_services: Callable[[grpc.aio.Server], None] = lambda _: None,
         answered_here: tuple[str, ...] = (),
+        sign: Sign | None = None,
     ) -> None:
-        self._relay = SchedulerRelay(leader, leader_tls, answered_here)
+        self._relay = SchedulerRelay(leader, leader_tls, answered_here, sign)
         self._add_services = add_services
-        self._servicer = _Servicer(service_for)
+        self._servicer = _Servicer(identify)
         self._host, self._port, self._tls = host, port, tls
         self._timeouts = timeouts
         self._server: grpc.aio.Server | None = None
@@ -110,21 +128,22 @@ class SchedulerServer:
 class _Servicer(pb_grpc.ExternalSchedulerServicer):
     """Names of methods are those of the service."""
 
-    def __init__(self, service_for: Callable[[str], SchedulerService | None]) -> None:
-        self._service_for = service_for
+    def __init__(self, identify: Identify) -> None:
+        self._identify = identify
 
     async def Watch(  # noqa: N802
         self, request: pb.WatchRequest, context: grpc.aio.ServicerContext[pb.WatchRequest, pb.Situation]
     ) -> AsyncIterator[pb.Situation]:
         try:
             wants = tuple(request.wants) or WANTS_DEFAULT
-            session = await self._service(context).open(request.name, wants, request.mode or MODE_DEFAULT)
+            caller = await self._identify(context)
+            session = await caller.service.open(request.name, wants, request.mode or MODE_DEFAULT)
         except ShunterError as error:
             await _abort(context, error)
         lease: pb.Lease | None = pb.Lease(token=session.token, lease_s=session.lease_s)
         await context.send_initial_metadata(())
         reason = "its stream ended"
-        permission = asyncio.create_task(self._close_when_revoked(context, session))
+        permission = asyncio.create_task(self._close_when_revoked(caller, session))
         try:
             while (situation := await session.next()) is not None:
                 yield situation_message(situation, lease)
@@ -135,22 +154,16 @@ class _Servicer(pb_grpc.ExternalSchedulerServicer):
             session.close(reason)
         await context.abort(grpc.StatusCode.ABORTED, reason)
 
-    async def _close_when_revoked(self, context: grpc.aio.ServicerContext[Any, Any], session: SchedulerSession) -> None:
-        while True:
+    async def _close_when_revoked(self, caller: SchedulerCaller, session: SchedulerSession) -> None:
+        while caller.is_permitted():
             await asyncio.sleep(CHECK_EVERY_S)
-            try:
-                self._service(context)
-            except Unavailable:
-                continue  # nobody knows just now: the next check will tell
-            except ShunterError:
-                session.close(REVOKED)
-                return
+        session.close(REVOKED)
 
     async def Decide(  # noqa: N802
         self, request: pb.Decision, context: grpc.aio.ServicerContext[pb.Decision, pb.DecisionAnswer]
     ) -> pb.DecisionAnswer:
         try:
-            service = self._service(context)
+            service = (await self._identify(context)).service
             return answer_message(await service.decide(request.token, read_decision(request)))
         except ShunterError as error:
             await _abort(context, error)
@@ -159,19 +172,10 @@ class _Servicer(pb_grpc.ExternalSchedulerServicer):
         self, request: pb.RenewRequest, context: grpc.aio.ServicerContext[pb.RenewRequest, pb.Lease]
     ) -> pb.Lease:
         try:
-            lease_s = await self._service(context).renew(request.token)
+            lease_s = await (await self._identify(context)).service.renew(request.token)
         except ShunterError as error:
             await _abort(context, error)
         return pb.Lease(token=request.token, lease_s=lease_s)
-
-    def _service(self, context: grpc.aio.ServicerContext[Any, Any]) -> SchedulerService:
-        for key, value in context.invocation_metadata() or ():
-            text = value if isinstance(value, str) else value.decode("latin-1")
-            if key == "authorization" and text.lower().startswith(_BEARER_PREFIX):
-                service = self._service_for(text[len(_BEARER_PREFIX) :].strip())
-                if service is not None:
-                    return service
-        raise Unauthorized("the token is missing or wrong; send the metadata authorization: Bearer TOKEN")
 
 
 async def _abort(context: grpc.aio.ServicerContext[Any, Any], error: ShunterError) -> NoReturn:

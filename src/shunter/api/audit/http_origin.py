@@ -4,10 +4,9 @@ A manager that forwards a request says from which address it came, with a proof 
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from shunter.model.identity.source_proofs import SOURCE, Sign, proven_address, with_proof
 from shunter.ports.principals import Principal
 from shunter.ports.security.audit import Origin
 
@@ -15,9 +14,8 @@ if TYPE_CHECKING:
     from shunter.api.http.exchange import Exchange
     from shunter.api.http.routing import Route
 
-SOURCE_HEADER = b"shunter-source"  # ADDRESS PROOF
+SOURCE_HEADER = SOURCE.encode()
 TARGET_SIZE_MAX = 300
-Sign = Callable[[str], str]
 
 
 def origin_of(exchange: Exchange, route: Route, caller: Principal, sign: Sign) -> Origin:
@@ -39,10 +37,7 @@ def proven_source(exchange: Exchange, sign: Sign) -> str | None:
     """Where a request came from to the manager that has forwarded it. None for what a client has sent itself, whatever
     it says."""
     told = exchange.header(SOURCE_HEADER) if exchange.is_forwarded else None
-    if told is None:
-        return None
-    address, _, proof = told.partition(" ")
-    return address if proof.isascii() and hmac.compare_digest(proof, sign(address)) else None
+    return None if told is None else proven_address(told, sign)
 
 
 def peer_address(exchange: Exchange) -> str:
@@ -51,5 +46,4 @@ def peer_address(exchange: Exchange) -> str:
 
 def source_header(exchange: Exchange, sign: Sign) -> tuple[bytes, bytes]:
     """For the manager that this one forwards the request to."""
-    address = peer_address(exchange)
-    return SOURCE_HEADER, f"{address} {sign(address)}".encode()
+    return SOURCE_HEADER, with_proof(peer_address(exchange), sign).encode()

@@ -1,10 +1,9 @@
-"""Says who calls: by the token in the metadata, with the limits of wrong tokens and of requests that REST has. Used by
-`api.grpc.calls`."""
+"""Says who calls, and from where: by the token in the metadata, with the limits of wrong tokens and of requests that
+REST has. Used by `api.grpc.calls` and for external schedulers."""
 
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote
 
 import grpc.aio
 
@@ -13,27 +12,24 @@ from shunter.api.limits.failed_attempts import FailedAttempts, source_of
 from shunter.model.errors import ShunterError, Unauthorized
 from shunter.model.identity.oidc import TOKEN_SIZE_MAX
 from shunter.model.identity.sessions import PREFIX as SESSION_PREFIX
+from shunter.model.identity.source_proofs import SOURCE, address_of_peer, proven_address
 from shunter.ports.gateway import Gateway
 from shunter.ports.principals import Principal
 
 NO_TOKEN = "the token is missing or wrong; send the metadata authorization: Bearer TOKEN"
 REVOKED = "the token is no longer valid: it was revoked or reset, or has expired"
-RELAYED = "shunter-relayed"  # in the metadata of a call that another manager passes on
 
 Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class Callers:
-    """`has_peers`: other managers pass calls on to this one, so one address may stand for many users."""
-
-    def __init__(
-        self, gateway: Gateway, attempts: FailedAttempts, limiter: RequestLimiter | None, *, has_peers: bool
-    ) -> None:
+    def __init__(self, gateway: Gateway, attempts: FailedAttempts, limiter: RequestLimiter | None) -> None:
         self._gateway, self._attempts, self._limiter = gateway, attempts, limiter
-        self._has_peers = has_peers
 
     def address(self, context: Context) -> str:
-        return _address(context.peer())
+        """Of the client; of the manager that relays the call, if that does not prove where it came from."""
+        proven = self._proven_address(context)
+        return address_of_peer(context.peer()) if proven is None else proven
 
     async def identify(self, context: Context) -> tuple[str, Principal]:
         """The token and whom it stands for. Raises Unauthorized, Busy, Unavailable."""
@@ -43,8 +39,8 @@ class Callers:
         is_token = kind.lower() == "bearer" and 0 < len(token) <= TOKEN_SIZE_MAX and token.isascii()
         if not is_token or token.startswith(SESSION_PREFIX):
             raise Unauthorized(NO_TOKEN)
-        source, is_shared = source_of(_address(context.peer()))
-        is_shared = is_shared or (self._has_peers and RELAYED in metadata)
+        source, is_shared = source_of(address_of_peer(context.peer()))
+        is_shared = is_shared or self._proven_address(context) is not None  # many users have the address of a manager
         self._attempts.check(source, token, is_shared=is_shared)
         await self._gateway.prepare(token)
         caller = self._gateway.authenticate(token)
@@ -66,15 +62,13 @@ class Callers:
         except ShunterError:
             return True  # nobody knows just now: the next check will tell
 
+    def _proven_address(self, context: Context) -> str | None:
+        told = _metadata(context).get(SOURCE)
+        return None if told is None else proven_address(told, self._gateway.sign_source)
+
 
 def _metadata(context: Context) -> dict[str, str]:
     return {
         key: value if isinstance(value, str) else value.decode("latin-1")
         for key, value in context.invocation_metadata() or ()
     }
-
-
-def _address(peer: str) -> str:
-    """`ipv4:10.0.0.1:5000` or `ipv6:%5B::1%5D:5000`."""
-    _, _, rest = unquote(peer).partition(":")
-    return rest.rpartition(":")[0].strip("[]")

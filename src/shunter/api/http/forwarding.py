@@ -7,12 +7,13 @@ from __future__ import annotations
 import asyncio
 import time
 
-from shunter.api.audit.http_origin import SOURCE_HEADER, Sign, source_header
+from shunter.api.audit.http_origin import SOURCE_HEADER, source_header
 from shunter.api.browser.session_cookies import FORWARDED_PROTO, is_secure
 from shunter.api.http.exchange import FORWARDED_HEADER, Exchange
 from shunter.api.http.routing import AnsweredBy, Route
 from shunter.api.http.streams import cancel_on_disconnect
 from shunter.model.errors import Busy, Invalid, NotLeader, Problem, Unavailable
+from shunter.model.identity.source_proofs import Sign
 from shunter.ports.managers import ForwardedRequest, Headers, ManagerClient, Replication
 
 MIN_VERSION_HEADER = b"shunter-min-version"  # the newest version that the client has seen

@@ -22,7 +22,6 @@ from shunter.app.tls.tls_files import TlsFiles
 from shunter.gateway.gateway import LocalGateway
 from shunter.model.metrics.response_counter import ResponseCounter
 from shunter.ports.managers import ManagerClient
-from shunter.ports.schedulers import SchedulerService
 
 if TYPE_CHECKING:
     from shunter.adapters.grpc.scheduler_server import SchedulerServer
@@ -73,7 +72,7 @@ class Listeners:
             )
             self._external = await serve(external_app, *self._external_address, connections, context)
         self.refusals = app.shared.refusals
-        await self._start_grpc_server(gateway, app, limiter, has_peers=client is not None)
+        await self._start_grpc_server(gateway, app, limiter)
 
     async def stop(self) -> None:
         if self._schedulers is not None:
@@ -95,23 +94,17 @@ class Listeners:
         """The URL of the listener for external schedulers; empty if there is none."""
         return "" if self._external is None else f"{self.scheme}://{_address(self._external)}"
 
-    async def _start_grpc_server(
-        self, gateway: LocalGateway, app: App, limiter: RequestLimiter | None, *, has_peers: bool
-    ) -> None:
+    async def _start_grpc_server(self, gateway: LocalGateway, app: App, limiter: RequestLimiter | None) -> None:
         """Start the gRPC server for schedulers and clients on request: gRPC is not loaded otherwise."""
         if self._grpc_address is None:
             return
         from shunter.adapters.grpc.scheduler_server import SchedulerServer
         from shunter.api.grpc.services import ANSWERED_HERE, ClientServices
 
-        def service_for(token: str) -> SchedulerService | None:
-            caller = gateway.authenticate(token)
-            return None if caller is None else gateway.for_caller(caller, "connectScheduler").schedulers
-
         host, port = self._grpc_address
-        services = ClientServices(gateway, app.shared, limiter, has_peers=has_peers)
+        services = ClientServices(gateway, app.shared, limiter)
         self._schedulers = SchedulerServer(
-            service_for,
+            services.identify_scheduler,
             host,
             port,
             leader=self._find_scheduler_leader,
@@ -119,6 +112,7 @@ class Listeners:
             leader_tls=None if self._tls is None else self._tls.as_manager,
             add_services=services.add_to,
             answered_here=ANSWERED_HERE,
+            sign=gateway.sign_source,
         )
         self.schedulers_address = format_address(host, await self._schedulers.start())
 
