@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.e2e.cluster import Cluster
+from tests.e2e.cluster import COMMAND_MAX_S, Cluster, eventually
 from tests.e2e.manifests import as_yaml, job, shell
 from tests.e2e.remote import RemoteCluster
 
@@ -26,6 +28,46 @@ def test_a_task_does_not_find_the_secrets_of_its_own_cluster(cluster: Cluster) -
     assert said.out.splitlines()[0] == "worker"
     assert cluster.token not in said.out
     assert said.err.count("No such file") == 3
+
+
+def test_a_task_finds_no_key_of_its_cluster(home: Cluster, tmp_path: Path) -> None:
+    """Whoever reads the key of the authority can sign certificates of workers and managers."""
+    config = home.home / "config.toml"
+    config.write_text('[backup]\nevery = "1s"\n')
+    home.up("--tls")
+    home.shunter("secret", "set", "password", stdin="value")
+    eventually(lambda: list((home.home / "backups").glob("*.db")), "a backup is written")
+    home.down()
+    for name in ("manager.crt", "manager.key"):
+        shutil.copy(home.home / "tls" / name, tmp_path / name)
+    config.write_text(f'[tls]\ncert = "{tmp_path}/manager.crt"\nkey = "{tmp_path}/manager.key"\n')
+    home.up()
+    assert (home.home / "ca" / "issuer.pem").exists()
+    [node] = home.items("nodes")
+    if node["isolation"] == "none":
+        pytest.skip("this machine allows no mount namespace")
+    script = (
+        f"ls {home.home}; cat {home.home}/*/*.pem {home.home}/*/*.key {home.home}/secrets.key {tmp_path}/manager.key"
+    )
+    assert home.shunter("run", "--", "sh", "-c", script, code=1).out == "worker\n"
+    home.down()
+
+
+def test_a_task_does_not_find_the_secrets_of_a_manager_that_was_down(make_home: Callable[[], Cluster]) -> None:
+    """The worker starts while no manager runs in the home that its token file is in."""
+    remote = RemoteCluster(make_home, timeout="10s")
+    remote.start_manager()
+    worker = remote.make_worker("w1", make_home(), ("--cpu", "1"))
+    words = worker.command()[1:]
+    remote.manager.down()
+    process = worker.home.begin(*words)
+    eventually((worker.home.home / "worker" / "keepers").exists, "the worker has started")
+    remote.start_manager()
+    remote.until("w1", "ready")
+    if remote.node("w1")["isolation"] != "none":  # type: ignore[index]
+        remote.manager.shunter("run", "--", "cat", str(remote.manager.home / "store.db"), code=1)
+    remote.manager.down("--cluster", "--yes")
+    process.communicate(timeout=COMMAND_MAX_S)
 
 
 def test_nodes_show_the_isolation_and_a_job_that_no_node_is_fit_for_says_why(cluster: Cluster) -> None:

@@ -26,7 +26,7 @@ AS_ROOT = pytest.mark.skipif(not IS_ROOT, reason="only root can run tasks as ano
 NOBODY = "nobody"
 PYTHON = [os.path.realpath(sys.executable), "-I", "-S", "-E", "-X", "utf8"]
 SECRETS = ("token", "worker-token", "store.db", "store.db-wal")
-SECRET_FOLDERS = ("flight", "tls", "backups")
+SECRET_FOLDERS = ("backups", "ca", "flight", "rollups", "tls")
 
 
 def make_cluster_home(folder: Path) -> Path:

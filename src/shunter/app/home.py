@@ -92,12 +92,17 @@ class Home:
     def description(self) -> Path:
         return self.folder / "cluster.json"
 
+    @property
+    def is_of_manager(self) -> bool:
+        """Whether a manager has run here, even if none runs now."""
+        return any(path.exists() for path in (self.token, self.store, self.description))
+
     def reset_token(self) -> None:
         """Replace the admin token; a manager that runs here reads the new one. Raises NotFound if this is no manager's
         home."""
         from shunter.gateway.tokens import make_token
 
-        if not any(path.exists() for path in (self.token, self.store, self.description)):
+        if not self.is_of_manager:
             fix = "run this on the machine of a manager, with its SHUNTER_HOME"
             raise NotFound(f"{self.folder} is not the home of a manager; {fix}")
         make_token(self.token)

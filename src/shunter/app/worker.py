@@ -127,7 +127,7 @@ def _worker_settings(home: Home, options: WorkerOptions, config: Config, task_um
     return replace(
         settings,
         address=settings.address or local_address(options.manager),
-        cluster_homes=(home.folder, *(file.parent for file in token_files if (file.parent / "cluster.json").exists())),
+        cluster_homes=(home.folder, *(file.parent for file in token_files if Home(file.parent).is_of_manager)),
         secret_files=token_files,
         task_umask=task_umask,
     )

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Protocol
 
 from shunter.adapters.system.clock import SystemClock
@@ -99,10 +100,8 @@ class LocalBackend:
         self._options, self._metrics, self._routes = options, metrics, routes
         self._takes_workers, self._tls, self._home = takes_workers, tls, home
         settings = replace(config.worker_settings(home.worker, options.machine), task_user="")  # tasks are the caller's
-        key_file = secrets_key_file(options.secrets_key_file)
-        secret_files = store_secrets() if key_file is None else (*store_secrets(), key_file)
         settings = replace(
-            settings, cluster_homes=(home.folder,), secret_files=secret_files, task_umask=options.task_umask
+            settings, cluster_homes=(home.folder,), secret_files=_secret_files(options), task_umask=options.task_umask
         )
         self._worker_settings = _with_address(settings, options)
         self._token = ensure_token(home.worker_token)
@@ -188,6 +187,13 @@ class LocalBackend:
         )  # fmt: skip
         bound = await self._server.start()
         self.address = format_address(host, bound)
+
+
+def _secret_files(options: UpOptions) -> tuple[Path, ...]:
+    """Files outside of SHUNTER_HOME that tasks must not read."""
+    tls_key = None if options.tls_key is None else Path(options.tls_key).absolute()
+    keys = (secrets_key_file(options.secrets_key_file), tls_key)
+    return (*store_secrets(), *(file for file in keys if file is not None))
 
 
 def _with_address(settings: WorkerSettings, options: UpOptions) -> WorkerSettings:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 NEW_MOUNTS, NEW_USER = 0x20000, 0x10000000
 READ_ONLY, NO_SUID, NO_DEVICES, NO_PROGRAMS, REMOUNT, BIND, RECURSIVE, SLAVE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 19
-HIDDEN_FOLDERS = ("backups", "flight", "tls")  # of a cluster's home; tasks may work in the others
+# Of a cluster's home; tasks may work in the others. `ca` has the key that signs certificates.
+HIDDEN_FOLDERS = ("backups", "ca", "flight", "rollups", "tls")
 WORKER_FOLDERS = ("logs", "work")  # of the worker's home: the only ones that keepers and tasks need
 
 
