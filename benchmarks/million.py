@@ -25,7 +25,7 @@ from shunter.adapters.sqlite.store import SqliteStore
 from shunter.engine.recovery import load_state
 from shunter.gateway.jobs.jobs import Jobs
 from shunter.gateway.jobs.runs import Runs
-from shunter.gateway.objects import Objects
+from shunter.gateway.objects.objects import Objects
 from shunter.gateway.scope import Scope
 from shunter.model.identity.roles import Role
 from shunter.model.job.manifests import JobReader

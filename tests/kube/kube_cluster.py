@@ -69,18 +69,19 @@ class Kube:
     @contextmanager
     def operator(self, *options: str) -> Iterator[Operator]:
         """An operator with the permissions that `shunter operator install` gives to it, and no others."""
-        operator = Operator(self._kubeconfig(), self._folder, options)
+        operator = Operator(self.kubeconfig("shunter-operator"), self._folder, options)
         self.wait(lambda: "operator.started" in operator.log.read_text())
         try:
             yield operator
         finally:
             operator.stop()
 
-    def _kubeconfig(self) -> Path:
-        path = self._folder / "operator.conf"
+    def kubeconfig(self, account: str) -> Path:
+        """With the permissions of an account that `shunter operator install` makes."""
+        path = self._folder / f"{account}.conf"
         if not path.exists():
             admin = yaml.safe_load(Path(os.environ["KUBECONFIG"]).read_text())
-            words = ["-n", "shunter-system", "create", "token", "shunter-operator"]
+            words = ["-n", "shunter-system", "create", "token", account]
             token = subprocess.run(["kubectl", *words], capture_output=True, text=True, check=True, timeout=60).stdout
             admin["users"][0]["user"] = {"token": token.strip()}
             path.write_text(yaml.safe_dump(admin))

@@ -115,7 +115,10 @@ RULES: dict[str, tuple[str, str]] = {
     "gateway.audit": ("engine log model ports", "msgspec"),
     "gateway.scope": ("engine model ports", ""),
     "gateway.objects": ("engine model ports .scope", "msgspec"),
-    "gateway.jobs": ("engine model planning ports .objects .scope", "msgspec numpy"),  # a file has jobs and objects
+    "gateway.jobs": (
+        "engine model planning ports .objects .scope",
+        "msgspec numpy",
+    ),  # a file has jobs and objects
     "gateway.streams": ("engine model ports .jobs .scope", ""),
     "gateway.explain": ("engine model planning ports .jobs .scope", "msgspec numpy"),
     "gateway.monitor": ("engine log model planning ports .explain .jobs .scope", "msgspec numpy"),

@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shunter import __version__
 from shunter.adapters.files.flight_files import FlightFiles
@@ -61,6 +62,9 @@ from shunter.planning.policies import Catalogue
 from shunter.ports.clock import Clock
 from shunter.ports.coordination import ManagerRecord
 from shunter.ports.managers import ManagerClient
+
+if TYPE_CHECKING:
+    from shunter.app.kubernetes.objects import KubeObjects
 
 START_MAX_S = 60.0  # of a manager that is alone
 STORE_RETRY_S = 1.0
@@ -126,6 +130,7 @@ class Manager:
             lambda: self._backend.connected,
         )
         self._external_users, self._external_work = build_external_users(options, self._clock)
+        self._objects = _open_objects(options) if options.objects else None
         gateway = self._create_gateway(catalogue)
         self._refusals = RefusalReports(self._engine, gateway.replication, self._client)
         self._duties = LeaderDuties(
@@ -252,6 +257,7 @@ class Manager:
             inspector=ProcessInspector(self._loop_probe),
             external_users=self._external_users,
             authority=None if self._tls is None else worker_authority(self._home, self._tls),
+            bind_objects=None if self._objects is None else self._objects.bind,
             probes=(
                 self._responses,
                 ProcessProbe(),
@@ -282,6 +288,7 @@ class Manager:
                 self._refusals.run,
                 *self._external_work,
                 *(() if self._tls is None else (self._tls.run,)),
+                *(() if self._objects is None else (self._objects.run,)),
             )
         ]
 
@@ -398,6 +405,13 @@ class Manager:
     def _on_task_failure(self, error: BaseException) -> None:
         if not self._stop_request.done():
             self._stop_request.set_exception(error)
+
+
+def _open_objects(options: UpOptions) -> KubeObjects:
+    """aiohttp is loaded only where objects are on Kubernetes."""
+    from shunter.app.kubernetes.objects import KubeObjects
+
+    return KubeObjects(options)
 
 
 def _build_client(token: Callable[[], str], tls: TlsFiles | None) -> ManagerClient:

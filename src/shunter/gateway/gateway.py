@@ -33,7 +33,8 @@ from shunter.gateway.monitor.decisions import Decisions
 from shunter.gateway.monitor.monitor import Monitor, Records
 from shunter.gateway.monitor.recording import Recording
 from shunter.gateway.nodes import Nodes
-from shunter.gateway.objects import Objects
+from shunter.gateway.objects.objects import Objects
+from shunter.gateway.objects.remote_objects import RemoteObjects
 from shunter.gateway.policies import Policies
 from shunter.gateway.scope import Scope
 from shunter.gateway.secrets import Secrets
@@ -56,6 +57,7 @@ from shunter.ports.clock import Clock
 from shunter.ports.flight import FlightLog
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.metrics import MetricProvider, RollupLog
+from shunter.ports.objects import BindObjects
 from shunter.ports.principals import Principal
 from shunter.ports.schedulers import FlightArchive
 from shunter.ports.security.certificate_authority import CertificateAuthority, NoCertificateAuthority
@@ -92,8 +94,10 @@ class LocalGateway:
         inspector: Inspector | None = None,
         external_users: ExternalUsers | None = None,
         authority: CertificateAuthority | None = None,
+        bind_objects: BindObjects | None = None,  # where objects are not in the state; None: they are
     ) -> None:
         self._engine, self._store, self._workers, self._clock = engine, store, workers, clock
+        self._bind_objects = bind_objects
         external_users = external_users or ExternalUsers()
         self._authentication = Authentication(tokens, engine, clock, external_users)
         self._oidc = OidcSignIn(external_users.issuer, clock, self._authentication.sessions.derive)
@@ -165,11 +169,16 @@ class LocalGateway:
         check_scope(caller.is_cluster_wide, operation)
         return self._bound(caller)
 
+    def _objects_for(self, caller: Principal, scope: Scope) -> Objects | RemoteObjects:
+        if self._bind_objects is None:
+            return Objects(caller, self._engine, self._store, scope)
+        return RemoteObjects(self._bind_objects(caller.user), scope)
+
     def _bind(self, caller: Principal) -> CallerGateway:
         """Sub-gateways that act in the caller's name get the caller, those that answer by what it sees get its scope;
         the others are shared, and need a cluster-wide caller."""
         engine, store, manifests, scope = self._engine, self._store, self._manifests, Scope(caller, self._engine)
-        runs, objects = Runs(engine, store, scope), Objects(caller, engine, store, scope)
+        runs, objects = Runs(engine, store, scope), self._objects_for(caller, scope)
         tasks, events = Tasks(engine, runs, self._task_reader), Events(engine, store, scope, self._event_hub)
         return CallerGateway(
             caller=caller,

@@ -4,6 +4,7 @@ reconciled after each change."""
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -12,16 +13,24 @@ from shunter.kube.client.api import KubeApi
 from shunter.kube.client.mirror import Mirror
 from shunter.kube.custom_objects import CustomObject, read_custom_object
 from shunter.kube.node import Node, read_node
+from shunter.kube.past_records import Record, read_record
 from shunter.kube.pod import Pod, read_pod
-from shunter.kube.resources import NODES, OBJECTS, PODS
+from shunter.kube.resources import NODES, OBJECTS, PAST_SCHEDULINGS, PODS
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.objects.past_schedulings import PastScheduling
+from shunter.testbeds.history import past_scheduling
 
+ENDED_MAX = 1_000  # deleted Schedulings whose records are not written yet
 Key = tuple[str, ObjectName]  # kind, name
 
 
 class ClusterView:
     def __init__(self, api: KubeApi) -> None:
+        # Schedulings as they were when they were deleted, by name and uid, and records of those that exist.
+        self.ended: dict[ObjectName, dict[str, PastScheduling]] = defaultdict(dict)
+        self.open_records: dict[ObjectName, dict[ObjectName, Record]] = defaultdict(dict)
+        self.records = Mirror(api, PAST_SCHEDULINGS, read_record, self._on_record)
         self.dirty: set[Key] = set()
         self.changed = asyncio.Event()
         self._pods_by_node: dict[str, dict[ObjectName, Pod]] = defaultdict(dict)
@@ -34,7 +43,7 @@ class ClusterView:
             BATCH_JOB: Mirror(api, OBJECTS[BATCH_JOB], read_custom_object, self._on_batch_job),
             SCHEDULING: Mirror(api, OBJECTS[SCHEDULING], read_custom_object, self._on_scheduling),
         }
-        self._mirrors: tuple[Mirror[Any], ...] = (self.pods, self.nodes, *self.objects.values())
+        self._mirrors: tuple[Mirror[Any], ...] = (self.records, self.pods, self.nodes, *self.objects.values())
 
     async def run(self) -> None:
         """Keep it up to date until cancelled."""
@@ -80,8 +89,27 @@ class ClusterView:
         assert found is not None
         self.mark(SCHEDULING, found.name)
         self.mark_all(BATCH_JOB)
+        if before is not None and (after is None or after.uid != before.uid):
+            self._remember_ended(before)
         if after is None:  # what it had claimed is free for others
             self.mark_all(TESTBED, SCHEDULING)
+
+    def _remember_ended(self, found: CustomObject) -> None:
+        """Now, before its jobs are released. With too many, those that are left out keep what their records say."""
+        if found.object is None or len(self.ended) >= ENDED_MAX:
+            return
+        jobs = [each.object for each in self.objects[BATCH_JOB].items.values() if each.object is not None]
+        self.ended[found.name][found.uid] = past_scheduling(found.object, jobs, now_ms())
+
+    def forget_ended(self, name: ObjectName, uid: str) -> None:
+        _drop(self.ended, name, uid)
+
+    def _on_record(self, before: Record | None, after: Record | None) -> None:
+        if before is not None and before.is_open:
+            _drop(self.open_records, before.scheduling, before.name)
+        if after is not None and after.is_open:
+            self.open_records[after.scheduling][after.name] = after
+            self.mark(SCHEDULING, after.scheduling)
 
     def _on_node(self, before: Node | None, after: Node | None) -> None:
         if before is not None and after is not None and _same_for_slots(before, after):
@@ -135,6 +163,10 @@ class ClusterView:
             _drop(self.pods_by_testbed, assignment.testbed, pod.name)
             if assignment.batch_job is not None:
                 _drop(self.pods_by_job, assignment.batch_job, assignment.executor)
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _drop(index: dict, key: object, item: object) -> None:  # type: ignore[type-arg]

@@ -27,7 +27,7 @@ _METADATA = ("name", "namespace", "resourceVersion", "generation", "creationTime
 _HIDDEN_ANNOTATIONS = ("kubectl.kubernetes.io/", "shunter.dev/")
 USER_ANNOTATION = "shunter.dev/user"
 CLAIM_FIELDS = ("activeScheduling", "creationRequest")
-_UID_BITS = 63
+_UID_BITS = 59  # at most 18 digits, as REST takes them
 _LABEL_KEY = re.compile(LABEL_KEY_PATTERN)
 _STRUCTS: dict[str, Any] = {TESTBED: Testbed, BATCH_JOB: BatchJob, SCHEDULING: Scheduling}
 

@@ -7,11 +7,13 @@ before the first is written. A change by somebody else at the same moment can le
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from shunter.kube.client.api import KubeApi
+from shunter.kube.cluster_view import now_ms
 from shunter.kube.custom_objects import (
     CustomObject,
     new_document,
@@ -20,9 +22,9 @@ from shunter.kube.custom_objects import (
     with_external,
     with_status,
 )
-from shunter.kube.object_feed import EVENTS_MAX, ObjectFeed
-from shunter.kube.reconcilers import now_ms
-from shunter.kube.resources import OBJECTS
+from shunter.kube.object_feed import ObjectFeed
+from shunter.kube.past_records import read_past
+from shunter.kube.resources import OBJECTS, PAST_SCHEDULINGS
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
 from shunter.model.objects.apply_rules import check_read_only_fields, is_unchanged, refuse_change, resolve_spec
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
@@ -39,9 +41,10 @@ ATTEMPTS_MAX = 5  # of a change that others may make at the same time
 
 
 class KubeObjectService:
-    def __init__(self, api: KubeApi, user: str, events_max: int = EVENTS_MAX) -> None:
-        self._api, self._user = api, user
-        self.feed = ObjectFeed(api, events_max)
+    """On behalf of one user. Those of all users share a feed, which somebody must run."""
+
+    def __init__(self, api: KubeApi, user: str, feed: ObjectFeed) -> None:
+        self.api, self._user, self.feed = api, user, feed
 
     async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         drafts = read_objects(documents, default_namespace=namespace)
@@ -58,7 +61,7 @@ class KubeObjectService:
 
     async def objects(self, query: ObjectQuery) -> ObjectPage:
         await self.feed.is_ready.wait()
-        listed = await asyncio.gather(*(self._api.list(resource) for resource in OBJECTS.values()))
+        listed = await asyncio.gather(*(self.api.list(resource) for resource in OBJECTS.values()))
         found = [read_custom_object(document) for documents, _ in listed for document in documents]
         # Other objects raise the version of a list too, but nothing of ours has changed since.
         seen = min(self.feed.last, *(int(version) for _, version in listed))
@@ -73,7 +76,7 @@ class KubeObjectService:
         job = found.object
         if isinstance(job, BatchJob) and (job.claim is not None or job.status.application):
             raise Conflict(f"BatchJob '{name}' is in use by a Scheduling; delete the Scheduling first")
-        await self._api.delete(OBJECTS[kind], name.name, name.namespace, uid=found.uid)
+        await self.api.delete(OBJECTS[kind], name.name, name.namespace, uid=found.uid)
         deleted: Object = _object(found)
         return deleted
 
@@ -93,7 +96,7 @@ class KubeObjectService:
             if external == before:
                 return _job(found)
             try:
-                written = await self._api.replace(OBJECTS[BATCH_JOB], with_external(found, external))
+                written = await self.api.replace(OBJECTS[BATCH_JOB], with_external(found, external))
             except Conflict:
                 continue
             return _job(read_custom_object(written))
@@ -108,15 +111,36 @@ class KubeObjectService:
         if job.status.state is not BatchJobState.FAILED:
             return job
         document = with_status(found, reset(job, now_ms()))
-        return _job(read_custom_object(await self._api.replace(OBJECTS[BATCH_JOB], document, "status")))
+        return _job(read_custom_object(await self.api.replace(OBJECTS[BATCH_JOB], document, "status")))
 
     async def past_schedulings(self, query: PastQuery) -> PastSchedulingPage:
-        """Kubernetes forgets what is deleted."""
-        del query
-        return PastSchedulingPage([], None, 0)
+        """Those that the operator has recorded."""
+        after = None if query.after is None else _read_cursor(query.after)
+        found = sorted(
+            (
+                past
+                for past in await self._past()
+                if query.namespace in (None, past.namespace)
+                and query.name in (None, past.name)
+                and (query.visible is None or past.namespace in query.visible)
+            ),
+            key=_past_order,
+            reverse=True,
+        )
+        rest = [past for past in found if after is None or _past_order(past) < after]
+        items = rest[: query.limit]
+        next = "-".join(map(str, _past_order(items[-1]))) if len(rest) > len(items) else None
+        return PastSchedulingPage(items, next, len(found))
 
     async def past_scheduling(self, uid: int) -> PastScheduling:
-        raise NotFound(f"Scheduling with uid {uid} is not in history: Kubernetes has none")
+        for past in await self._past():
+            if past.uid == uid:
+                return past
+        raise NotFound(f"Scheduling with uid {uid} is not in history")
+
+    async def _past(self) -> list[PastScheduling]:
+        documents, _ = await self.api.list(PAST_SCHEDULINGS)
+        return [past for past in map(read_past, documents) if past.deleted_ms]
 
     # ---- one draft ----
 
@@ -139,12 +163,12 @@ class KubeObjectService:
     async def _write(self, draft: Draft, found: CustomObject | None, *, is_dry_run: bool = False) -> Document:
         resource, spec = OBJECTS[draft.kind], resolve_spec(draft, None if found is None else found.object)
         if found is None:
-            return await self._api.create(resource, new_document(draft, spec, self._user), is_dry_run=is_dry_run)
-        return await self._api.replace(resource, with_draft(found, draft, spec), is_dry_run=is_dry_run)
+            return await self.api.create(resource, new_document(draft, spec, self._user), is_dry_run=is_dry_run)
+        return await self.api.replace(resource, with_draft(found, draft, spec), is_dry_run=is_dry_run)
 
     async def _find(self, kind: str, name: ObjectName) -> CustomObject | None:
         try:
-            return read_custom_object(await self._api.get(OBJECTS[kind], name.name, name.namespace))
+            return read_custom_object(await self.api.get(OBJECTS[kind], name.name, name.namespace))
         except NotFound:
             return None
 
@@ -177,3 +201,14 @@ def _job(found: CustomObject) -> BatchJob:
 def _matches(query: ObjectQuery, each: Object) -> bool:
     meta, kind = each.meta, type(each).__name__
     return query.kind in (None, kind) and query.namespace in (None, meta.namespace) and query.name in (None, meta.name)
+
+
+def _past_order(past: PastScheduling) -> tuple[int, int]:
+    return past.deleted_ms, past.uid
+
+
+def _read_cursor(text: str) -> tuple[int, int]:
+    if not re.fullmatch(r"[0-9]{1,15}-[0-9]{1,18}", text):
+        raise Invalid([Problem("after", "is not a valid cursor", text[:80], "use `next` of the previous page")])
+    deleted_ms, _, uid = text.partition("-")
+    return int(deleted_ms), int(uid)

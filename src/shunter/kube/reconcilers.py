@@ -7,7 +7,6 @@ Scheduling that is gone are void."""
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -15,8 +14,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from shunter.kube.cluster_view import ClusterView
+from shunter.kube.cluster_view import ClusterView, now_ms
 from shunter.kube.custom_objects import CustomObject
+from shunter.kube.history import History
 from shunter.kube.node import labelled_nodes
 from shunter.kube.observe import observe_application, run_number, slot_uses, with_submitted_jobs
 from shunter.kube.pod import Pod
@@ -47,17 +47,17 @@ class Images:
     ghost: str
 
 
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 class Reconcilers:
     def __init__(self, view: ClusterView, writer: Writer, images: Images) -> None:
         self._view, self._writer, self._images = view, writer, images
+        self.history = History(view, writer)
 
     async def reconcile(self, kind: str, name: ObjectName) -> None:
         """Raises ShunterError; the object is reconciled again then."""
         found = self._view.find(kind, name)
+        if kind == SCHEDULING:
+            await self.history.record(name, found, now_ms())
+            found = self._view.find(kind, name)
         if found is None:
             return
         if found.object is None:

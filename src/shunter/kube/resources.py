@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from shunter.kube.client.api import Resource
+from shunter.kube.install import crds
 from shunter.model.objects.objects import GROUP, PLURALS, VERSION
 
 PODS = Resource("", "v1", "pods")
 NODES = Resource("", "v1", "nodes", is_namespaced=False)
 OBJECTS = {kind: Resource(GROUP, VERSION, plural) for plural, kind in PLURALS.items()}
+
+PAST_SCHEDULINGS = Resource(GROUP, VERSION, crds.PAST_SCHEDULINGS)
 
 ROLE = "shunter.dev/role"  # a label
 GHOST, EXECUTOR = "ghost", "executor"

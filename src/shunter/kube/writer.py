@@ -11,9 +11,10 @@ from shunter.kube.client.api import KubeApi
 from shunter.kube.client.lease import Lease
 from shunter.kube.cluster_view import ClusterView
 from shunter.kube.custom_objects import CustomObject, with_claim, with_problems, with_status
+from shunter.kube.past_records import Record
 from shunter.kube.pod import Pod
 from shunter.kube.pod_templates import binding
-from shunter.kube.resources import OBJECTS, PODS
+from shunter.kube.resources import OBJECTS, PAST_SCHEDULINGS, PODS
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.objects.batch_jobs import Claim
 from shunter.model.objects.object_meta import Document, ObjectName
@@ -60,6 +61,18 @@ class Writer:
         async with self._limit:
             self._check()
             await self._api.create(PODS, binding(pod.name.name, pod.name.namespace, node), "binding")
+
+    async def create_record(self, document: Document) -> None:
+        self._check()
+        self._view.records.put(await self._api.create(PAST_SCHEDULINGS, document))
+
+    async def replace_record(self, document: Document) -> None:
+        self._check()
+        self._view.records.put(await self._api.replace(PAST_SCHEDULINGS, document))
+
+    async def delete_record(self, record: Record) -> None:
+        self._check()
+        await self._api.delete(PAST_SCHEDULINGS, record.name.name, record.name.namespace)
 
     async def _create_pod(self, document: Document) -> None:
         async with self._limit:

@@ -6,7 +6,7 @@ Calls raise only the errors of `model.errors`. They return only committed state.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -47,6 +47,7 @@ class PastQuery:
     name: str | None = None
     limit: int = 100
     after: str | None = None
+    visible: frozenset[str] | None = None  # the namespaces that may be told of; None means all
 
 
 class ObjectService(Protocol):
@@ -85,3 +86,6 @@ class ObjectService(Protocol):
         ...
 
     async def past_scheduling(self, uid: int) -> PastScheduling: ...
+
+
+BindObjects = Callable[[str], ObjectService]  # on behalf of a user

@@ -21,11 +21,14 @@ PATIENCE_S = 30.0
 
 class KubeHarness:
     def __init__(self) -> None:
-        self.api = FakeKubeApi()
-        self.view = ClusterView(self.api)
-        self.operator = Operator(
-            self.view, Reconcilers(self.view, Writer(self.api, self.view, None), Images("job", "pause"))
-        )
+        self.restart_on(FakeKubeApi())
+
+    def restart_on(self, api: FakeKubeApi) -> None:
+        """A new operator, which knows nothing yet."""
+        self.api, self.view = api, ClusterView(api)
+        self.writer = Writer(api, self.view, None)
+        self.reconcilers = Reconcilers(self.view, self.writer, Images("job", "pause"))
+        self.operator = Operator(self.view, self.reconcilers)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -21,7 +21,7 @@ from shunter.engine.objects.applications import (
     stop_application,
 )
 from shunter.engine.objects.apply import set_status
-from shunter.engine.objects.scheduling_history import past_scheduling
+from shunter.engine.objects.scheduling_history import past_record
 from shunter.engine.round import Round
 from shunter.engine.services.reconcile import reconcile_services
 from shunter.engine.state.registries.objects import Key, named_jobs
@@ -231,7 +231,7 @@ def _reconcile_scheduling(round: Round, scheduling: Scheduling) -> bool:
     if outcome.requeue_at_ms is not None:
         round.timers.add_for(outcome.requeue_at_ms, TimerKind.SCHEDULING, scheduling.meta.uid)
     if scheduling.meta.is_deleting and _has_released_all(round.state, scheduling):
-        round.archived_objects.append(past_scheduling(round, scheduling))
+        round.archived_objects.append(past_record(round, scheduling))
         round.record(c.ObjectDropped(SCHEDULING, scheduling.meta.uid, round.now_ms, str(name)))
         _mark_waiting_dirty(round.state, scheduling)
     return bool(outcome.requests)

@@ -19,9 +19,10 @@ from shunter.gateway.jobs.rerun import retry_spec, submitted_job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_refs import FinishedRun, group_name, locate_task
 from shunter.gateway.jobs.template_views import template_as_job
-from shunter.gateway.objects import Objects
+from shunter.gateway.objects.objects import Objects, check_drafts
+from shunter.gateway.objects.remote_objects import RemoteObjects
 from shunter.gateway.scope import Scope
-from shunter.model.errors import Conflict, Unavailable
+from shunter.model.errors import Conflict, Invalid, Problem, Unavailable
 from shunter.model.files.mixed_files import join, read_parts, split
 from shunter.model.job.manifests import JobReader
 from shunter.model.lifecycles import JobState
@@ -44,7 +45,7 @@ class Jobs:
         store: Store,
         runs: Runs,
         manifests: JobReader,
-        objects: Objects,
+        objects: Objects | RemoteObjects,
         scope: Scope,
     ) -> None:
         self._caller, self._engine, self._store, self._runs, self._scope = caller, engine, store, runs, scope
@@ -64,11 +65,14 @@ class Jobs:
             return [*await self._objects.apply(documents, namespace=namespace)]
         if not objects.documents:
             return [*await self.submit(documents, namespace=namespace, key=key)]
+        if not isinstance(self._objects, Objects):
+            fix = "apply the jobs and the objects in separate files"
+            raise Invalid([Problem("items", "has jobs and objects, but the objects are on Kubernetes", None, fix)])
         read_jobs = partial(self._manifests.read_all, default_namespace=namespace, make_name=str)
         read = read_parts(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
         file = MixedFile(*read, jobs, objects)
         self._scope.require_jobs(file.specs)
-        self._objects.check(file.drafts)
+        check_drafts(self._scope, file.drafts)
         submitted, taken = await self._engine.apply_file(file, self._caller.user, self._scope.own_key(key))
         applied = [await self._objects.applied(each) for each in taken]
         return join(jobs, await self._submitted(submitted), objects, applied)

@@ -21,7 +21,9 @@ Manifest = dict[str, Any]
 API_VERSION = f"{GROUP}/{VERSION}"
 NAMESPACE = "shunter-system"
 ACCOUNT = "shunter-operator"
+MANAGER_ACCOUNT = "shunter-manager"  # of `shunter manager --objects kubernetes`
 CATEGORY = "shunter"
+PAST_SCHEDULING, PAST_SCHEDULINGS = "PastScheduling", "pastschedulings"
 LABELS = {"app.kubernetes.io/name": "shunter", "app.kubernetes.io/managed-by": "shunter-operator"}
 VERSION_ANNOTATION = "shunter.dev/version"
 
@@ -58,7 +60,7 @@ _COLUMNS: dict[str, tuple[tuple[str, str, str, int], ...]] = {
 
 def manifests() -> list[Manifest]:
     """All, in the order in which they are applied."""
-    return [_namespace(), *(crd(kind) for kind in PLURALS.values()), *_priority_classes(), *_permissions()]
+    return [_namespace(), *(crd(kind) for kind in PLURALS.values()), _past_crd(), *_priority_classes(), *_permissions()]
 
 
 def crd(kind: str) -> Manifest:
@@ -93,6 +95,60 @@ def crd(kind: str) -> Manifest:
         },
         "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
     }
+
+
+def _past_crd() -> Manifest:
+    """Records of Schedulings, which the operator writes and the manager reads. People only look at them."""
+    text, number = {"type": "string"}, {"type": "integer", "format": "int64"}
+    name = _closed({"namespace": text, "name": text})
+    run = _closed(
+        {
+            "job": name,
+            "slot_ids": {"type": "array", "items": number},
+            "nodes": {"type": "array", "items": text},
+            "start_ms": number,
+            "stop_ms": number,
+            "successful": {"type": "boolean", "nullable": True},
+            "reason": text,
+        }
+    )
+    spec = _closed(
+        {
+            "uid": number,
+            **dict.fromkeys(("namespace", "name"), text),
+            "testbed": name,
+            **dict.fromkeys(("mode", "user", "state"), text),
+            "problems": {"type": "array", "items": text},
+            "created_ms": number,
+            "deleted_ms": {**number, "description": "0 while the Scheduling exists"},
+            "runs": {"type": "array", "items": run},
+        }
+    )
+    columns = {"Name": ".spec.name", "Testbed": ".spec.testbed.name", "State": ".spec.state"}
+    version = {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}, "required": ["spec"]}},
+        "additionalPrinterColumns": [
+            *({"name": name, "type": "string", "jsonPath": path} for name, path in columns.items()),
+            {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+        ],
+    }
+    plural, singular = PAST_SCHEDULINGS, PAST_SCHEDULING.lower()
+    names = {"plural": plural, "singular": singular, "kind": PAST_SCHEDULING, "listKind": f"{PAST_SCHEDULING}List"}
+    metadata = {"name": f"{plural}.{GROUP}", "labels": LABELS, "annotations": {VERSION_ANNOTATION: __version__}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": {"group": GROUP, "names": names, "scope": "Namespaced", "versions": [version]},
+    }
+
+
+def _closed(properties: Schema) -> Schema:
+    """An object that has all of these."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 def _root_schema(kind: str) -> Schema:
@@ -183,25 +239,47 @@ def _priority_classes() -> list[Manifest]:
 
 
 def _permissions() -> list[Manifest]:
-    account = {"name": ACCOUNT, "namespace": NAMESPACE}
     plurals = list(PLURALS)
-    rules: list[Manifest] = [
+    operator = [
         _allow(GROUP, plurals, "get", "list", "watch", "update", "patch"),
         _allow(GROUP, [f"{plural}/status" for plural in plurals], "update", "patch"),
+        _allow(GROUP, [PAST_SCHEDULINGS], "get", "list", "watch", "create", "update", "delete"),
         _allow("", ["nodes"], "get", "list", "watch"),
         _allow("", ["pods"], "get", "list", "watch", "create", "delete"),
         _allow("", ["pods/binding"], "create"),
     ]
-    role = {"apiVersion": _RBAC, "metadata": {"name": ACCOUNT, "labels": LABELS}}
-    lease_rules = [_allow("coordination.k8s.io", ["leases"], "get", "create", "update")]
+    manager = [
+        _allow(GROUP, plurals, "get", "list", "watch", "create", "update", "delete"),
+        _allow(GROUP, ["batchjobs/status"], "update"),  # reset
+        _allow(GROUP, [PAST_SCHEDULINGS], "list"),
+    ]
+    account = {"name": ACCOUNT, "namespace": NAMESPACE}
     lease_role = {"apiVersion": _RBAC, "metadata": {**account, "labels": LABELS}}
+    return [
+        *_account(ACCOUNT, operator),
+        {
+            **lease_role,
+            "kind": "Role",
+            "rules": [_allow("coordination.k8s.io", ["leases"], "get", "create", "update")],
+        },
+        {
+            **lease_role,
+            "kind": "RoleBinding",
+            "roleRef": _role("Role", ACCOUNT),
+            "subjects": [{"kind": "ServiceAccount", **account}],
+        },
+        *_account(MANAGER_ACCOUNT, manager),
+    ]
+
+
+def _account(name: str, rules: list[Manifest]) -> list[Manifest]:
+    account = {"name": name, "namespace": NAMESPACE}
+    role = {"apiVersion": _RBAC, "metadata": {"name": name, "labels": LABELS}}
     subjects = [{"kind": "ServiceAccount", **account}]
     return [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**account, "labels": LABELS}},
         {**role, "kind": "ClusterRole", "rules": rules},
-        {**role, "kind": "ClusterRoleBinding", "roleRef": _role("ClusterRole"), "subjects": subjects},
-        {**lease_role, "kind": "Role", "rules": lease_rules},
-        {**lease_role, "kind": "RoleBinding", "roleRef": _role("Role"), "subjects": subjects},
+        {**role, "kind": "ClusterRoleBinding", "roleRef": _role("ClusterRole", name), "subjects": subjects},
     ]
 
 
@@ -212,5 +290,5 @@ def _allow(group: str, resources: list[str], *verbs: str) -> Manifest:
     return {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
 
 
-def _role(kind: str) -> Manifest:
-    return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": ACCOUNT}
+def _role(kind: str, name: str) -> Manifest:
+    return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}

@@ -68,6 +68,20 @@ Store = Annotated[
         help="Where to store the state: sqlite (default), memory (lost on exit), or postgresql://USER@HOST/DATABASE.",
     ),
 ]
+Objects = Annotated[
+    str | None,
+    typer.Option(
+        metavar="kubernetes",
+        help="Where Testbeds, BatchJobs and Schedulings are, with 'shunter operator' at work. Default: in the store.",
+    ),
+]
+Kubeconfig = Annotated[
+    str | None,
+    typer.Option("--kubeconfig", metavar="FILE", help="For --objects kubernetes, as for 'shunter operator'."),
+]
+Context = Annotated[
+    str | None, typer.Option("--context", metavar="NAME", help="Context of that kubeconfig. Default: its current one.")
+]
 Coordination = Annotated[
     str | None,
     typer.Option(
@@ -189,6 +203,9 @@ def manager(
     auth_plugin: AuthPlugin = None,
     policy: Policy = None,
     store: Store = None,
+    objects: Objects = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     coordination: Coordination = None,
     advertise: Advertise = None,
     roles: Roles = None,
@@ -205,13 +222,21 @@ def manager(
     \b
     shunter manager --listen 127.0.0.1:7070 --workers-listen 127.0.0.1:7071
     shunter manager --store postgresql://shunter@db.example/shunter
+    shunter manager --objects kubernetes --kubeconfig ~/.kube/config
     shunter manager --name m1 --store postgresql://... --coordination etcd://etcd.example:2379
     shunter manager --name w1 --roles watcher --store postgresql://... --coordination etcd://etcd.example:2379
     """
     options = _manager_options(listen, workers_listen, tls, insecure, policy, store, accept_loss, name)
     options |= _external_options(external_listen, external_open, external_grpc)
     options |= sign_in_options(oidc_issuer, oidc_client_id, oidc_audience, oidc_role_map, auth_plugin)
+    if objects is not None or kubeconfig is not None or context is not None:
+        from shunter.app.kubernetes.objects import check_objects
+
+        check_objects(objects, kubeconfig, context)
     members = {
+        "objects": objects,
+        "kubeconfig": kubeconfig,
+        "kube_context": context,
         "coordination": _checked_coordination(coordination),
         "advertise": advertise,
         "roles": _checked_roles(roles),

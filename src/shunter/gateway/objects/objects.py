@@ -36,21 +36,9 @@ class Objects:
 
     async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         drafts = read_objects(documents, default_namespace=namespace)
-        self.check(drafts)
+        check_drafts(self._scope, drafts)
         taken = await self._engine.apply_objects(drafts, self._caller.user)
         return [await self.applied(each) for each in taken]
-
-    def check(self, drafts: Iterable[Draft]) -> None:
-        """Whether the caller may create or change these. Raises NotFound or Forbidden."""
-        for draft in drafts:
-            self._scope.require(draft.name.namespace)
-            if isinstance(draft.spec, SchedulingSpec):
-                named = {draft.spec.testbed.namespace, *(job.namespace for job in draft.spec.distinct_jobs)}
-                for namespace in sorted(named):
-                    self._scope.require(namespace)
-                self._scope.require_testbed(draft.spec.testbed)
-            elif draft.kind == TESTBED:
-                self._scope.require_testbed(draft.name)
 
     async def applied(self, taken: ApplyResult) -> Applied:
         return Applied(await self.object(taken.kind, taken.name), taken.action)
@@ -70,7 +58,7 @@ class Objects:
 
     async def delete(self, kind: str, name: ObjectName, revision: int | None = None) -> Object:
         before = await self.object(kind, name)
-        self._check_bound(before)
+        check_bound(self._scope, before)
         await self._engine.delete_object(kind, name, revision)
         return before
 
@@ -128,13 +116,6 @@ class Objects:
     def _matches(self, kind: str, object: Any, query: ObjectQuery) -> bool:
         return _matches(kind, object, query) and self._scope.sees(object.meta.namespace)
 
-    def _check_bound(self, object: Object) -> None:
-        """Whether the caller is bound to the testbed that it is about. Raises Forbidden."""
-        if isinstance(object, Scheduling):
-            self._scope.require_testbed(object.spec.testbed)
-        elif isinstance(object, Testbed):
-            self._scope.require_testbed(object.meta.object_name)
-
     def _check_retained(self, revision: int) -> None:
         registry = self._registry
         oldest = registry.recent_events[0].revision if registry.recent_events else registry.revision + 1
@@ -168,6 +149,27 @@ class Objects:
         if count > len(recent):
             raise Gone("the client read changes too slowly; list again, and watch from there")
         return [recent[position] for position in range(len(recent) - count, len(recent))]
+
+
+def check_drafts(scope: Scope, drafts: Iterable[Draft]) -> None:
+    """Whether the caller may create or change these. Raises NotFound or Forbidden."""
+    for draft in drafts:
+        scope.require(draft.name.namespace)
+        if isinstance(draft.spec, SchedulingSpec):
+            named = {draft.spec.testbed.namespace, *(job.namespace for job in draft.spec.distinct_jobs)}
+            for namespace in sorted(named):
+                scope.require(namespace)
+            scope.require_testbed(draft.spec.testbed)
+        elif draft.kind == TESTBED:
+            scope.require_testbed(draft.name)
+
+
+def check_bound(scope: Scope, object: Object) -> None:
+    """Whether the caller is bound to the testbed that it is about. Raises Forbidden."""
+    if isinstance(object, Scheduling):
+        scope.require_testbed(object.spec.testbed)
+    elif isinstance(object, Testbed):
+        scope.require_testbed(object.meta.object_name)
 
 
 def _is_uid(text: str) -> bool:
