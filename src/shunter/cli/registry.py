@@ -105,13 +105,13 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Secrets": (Entry("secret", "identity.secrets:secret", "Set, list or delete secrets for tasks."),),
     "Users and keys": (
         Entry("login", "identity.login:login", "Sign in at the issuer of the cluster."),
-        Entry("logout", "identity.login:logout", "Forget the tokens of a sign-in."),
-        Entry("whoami", "identity.users:whoami", "Show which user you are, and your roles."),
+        Entry("logout", "identity.login:logout", "Delete the tokens of a sign-in."),
+        Entry("whoami", "identity.users:whoami", "Show your user name and roles."),
         Entry("key", "identity.keys:key", "Create, list, rotate or revoke API keys."),
         Entry("join-token", "identity.join_tokens:join_token", "Create, list or revoke join tokens for new workers."),
         Entry("user", "identity.users:user", "Create, list, disable or enable users."),
         Entry("tenant", "identity.tenants:tenant", "Create, list, show, update or delete tenants."),
-        Entry("audit", "identity.audit:audit", "List, export or verify who changed what."),
+        Entry("audit", "identity.audit:audit", "List, export or verify the audit log."),
         Entry("token", "identity.users:token", "Reset the admin token of the cluster on this machine."),
     ),
     "Start and stop clusters": (

@@ -119,27 +119,30 @@ class Outbox:
         for node, ranges in self.stops.items():
             yield node, Stop(self.epoch, ranges)
         for node, orders in self.orders.items():
-            if not orders:
-                continue
-            specs = self.specs[node]
-            if self.secret_specs:
-                filled = {key: self._with_values(key, spec) for key, spec in specs.items()}
-                specs = {key: spec for key, spec in filled.items() if spec is not None}
-                self.unsent += [(node, order) for order in orders if order.spec not in specs]
-                orders = [order for order in orders if order.spec in specs]
-            if not orders:
-                continue
-            if not self.has_payloads:
-                yield node, Orders(self.epoch, orders, specs)
-                continue
-            for batch in _split_by_size(orders, specs):
-                yield node, Orders(self.epoch, batch, {order.spec: specs[order.spec] for order in batch})
+            if orders:
+                for message in self._order_messages(node, orders):
+                    yield node, message
         for node, ranges in self.deferred_stops.items():
             yield node, Stop(self.epoch, ranges)
         for node, reservations in self.recalls.items():
             yield node, Recall(self.epoch, reservations)
         for node, seq in self.acks.items():
             yield node, Ack(seq)
+
+    def _order_messages(self, node: int, orders: list[Order]) -> Iterator[Orders]:
+        specs = self.specs[node]
+        if self.secret_specs:
+            filled = {key: self._with_values(key, spec) for key, spec in specs.items()}
+            specs = {key: spec for key, spec in filled.items() if spec is not None}
+            self.unsent += [(node, order) for order in orders if order.spec not in specs]
+            orders = [order for order in orders if order.spec in specs]
+        if not orders:
+            return
+        if not self.has_payloads:
+            yield Orders(self.epoch, orders, specs)
+            return
+        for batch in _split_by_size(orders, specs):
+            yield Orders(self.epoch, batch, {order.spec: specs[order.spec] for order in batch})
 
 
 def _size_bytes(spec: TaskSpec) -> int:

@@ -92,13 +92,16 @@ def finder(
     fixed = [replace(parse_url(each, token or ""), ca_file=trusted) for each in split_urls(url)]
     cluster = ",".join(each.url for each in fixed)
     login = None if has_token else _find_login(cluster, environment)
-    if login is not None:
-        fixed = [replace(each, login=login) for each in fixed]
-    if not trusted:
-        fixed = [replace(each, ca_file=_local_ca(home)) if each.host in LOOPBACK else each for each in fixed]
-    if token is None:  # the token of this machine is nobody else's business
-        fixed = [replace(each, token=_local_token(home)) if each.host in LOOPBACK else each for each in fixed]
+    fixed = [_complete(replace(each, login=login), home, needs_token=token is None) for each in fixed]
     return Finder(fixed.__getitem__, len(fixed), cluster)
+
+
+def _complete(endpoint: Endpoint, home: Path, *, needs_token: bool) -> Endpoint:
+    """A manager of this machine is known by the files of the home. No other manager gets the token of this machine."""
+    if endpoint.host not in LOOPBACK:
+        return endpoint
+    token = _local_token(home) if needs_token else endpoint.token
+    return replace(endpoint, ca_file=endpoint.ca_file or _local_ca(home), token=token)
 
 
 def _find_login(cluster: str, environment: Mapping[str, str]) -> LoginToken | None:

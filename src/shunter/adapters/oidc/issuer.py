@@ -51,7 +51,7 @@ class Issuer:
         self._fetch: asyncio.Task[None] | None = None
         self._fetched_at_s = float("-inf")  # by the clock of the event loop
         self._redeeming = 0
-        self.problem = "it was not asked yet"
+        self.problem = "it has not been asked yet"
 
     @property
     def settings(self) -> OidcSettings:
@@ -135,7 +135,7 @@ class Issuer:
         expected = Expectations(settings.issuer, (settings.client_id,), settings.clock_skew_s)
         claims = self._verify(token, expected).claims
         if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
-            raise Unauthorized("the ID token is of another sign-in; sign in again")
+            raise Unauthorized("the ID token belongs to another sign-in; sign in again")
         return identify(claims, settings)
 
     def _verify(self, token: str, expected: Expectations) -> VerifiedToken:
@@ -183,7 +183,7 @@ class Issuer:
         settings = self._settings
         document = await self._documents.get(settings.issuer.rstrip("/") + WELL_KNOWN)
         if document.get("issuer") != settings.issuer:
-            raise IssuerUnreachable(f"its discovery document is of the issuer {str(document.get('issuer'))[:200]!r}")
+            raise IssuerUnreachable(f"its discovery document names the issuer {str(document.get('issuer'))[:200]!r}")
         urls = {}
         for name in ("jwks_uri", "authorization_endpoint", "token_endpoint"):
             url = document.get(name)

@@ -67,7 +67,7 @@ def verify(token: str, key: SigningKey, expected: Expectations, now_s: float) ->
     if not isinstance(claims, dict):
         raise Unauthorized("the token has no claims")
     if claims.get("iss") != expected.issuer:
-        raise Unauthorized("the token is of another issuer")
+        raise Unauthorized("the token is from another issuer")
     if not _is_for(claims.get("aud"), expected.audiences):
         raise Unauthorized(f"the token is not for this cluster: its audience must be {' or '.join(expected.audiences)}")
     return VerifiedToken(claims, _check_times(claims, expected.clock_skew_s, now_s))

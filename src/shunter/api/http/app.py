@@ -295,14 +295,23 @@ class App:
         if not self._settings.serves_clients and not _is_for_any_manager(route, exchange):
             raise NoApi(NO_API)
         exchange.path_params, exchange.operation = found.path_params, route.name
-        if caller is None:  # the leader may know the key, and answers whatever else is wrong
-            if self._forwarder is None or not await self._forwarder.forward_unknown(exchange):
-                raise Unauthorized(NO_TOKEN)
-            return
+        if caller is None:
+            await self._forward_unknown(exchange)
+        elif not await self._forward(exchange, route):
+            await self._answer(exchange, route, caller)
+
+    async def _forward_unknown(self, exchange: Exchange) -> None:
+        """The leader may know the key, and answers whatever else is wrong. Raises Unauthorized."""
+        if self._forwarder is None or not await self._forwarder.forward_unknown(exchange):
+            raise Unauthorized(NO_TOKEN)
+
+    async def _forward(self, exchange: Exchange, route: Route) -> bool:
+        """Whether another manager has answered. Every manager reads the query, so that all refuse the same ones."""
         exchange.query = route.query.read(exchange.scope["query_string"])
-        min_version = read_min_version(exchange)  # by every manager, so that a wrong one is refused by all
-        if self._forwarder is not None and await self._forwarder.forward(exchange, route, min_version):
-            return
+        min_version = read_min_version(exchange)
+        return self._forwarder is not None and await self._forwarder.forward(exchange, route, min_version)
+
+    async def _answer(self, exchange: Exchange, route: Route, caller: Principal) -> None:
         if self._limiter is not None and not route.public:
             await self._limiter.check(caller, exchange)
         bound = self._gateway.for_caller(caller, route.name)

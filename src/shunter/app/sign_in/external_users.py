@@ -30,27 +30,10 @@ Work = Callable[[], Awaitable[None]]
 
 
 def read_oidc_settings(options: UpOptions) -> OidcSettings | None:
-    """None without an issuer. Raises Invalid with every problem."""
-    rest = {
-        "--oidc-client-id": options.oidc_client_id,
-        "--oidc-audience": options.oidc_audiences,
-        "--oidc-role-map": options.oidc_role_map,
-    }
+    """None without an issuer. Raises Invalid."""
+    _check_complete(options)
     if options.oidc_issuer is None:
-        lonely = [
-            Problem(name, "needs an issuer", None, "add --oidc-issuer URL") for name, given in rest.items() if given
-        ]
-        if lonely:
-            raise Invalid(lonely)
         return None
-    del rest["--oidc-audience"]  # the client, if none is given
-    missing = [
-        Problem(name, "is missing: an issuer needs it", None, f"add {name}")
-        for name, given in rest.items()
-        if not given
-    ]
-    if missing:
-        raise Invalid(missing)
     if not 0 <= (options.oidc_clock_skew_s or 0) <= CLOCK_SKEW_MAX_S:
         fix = f"use at most {CLOCK_SKEW_MAX_S:.0f}s"
         raise Invalid([Problem("oidc.clock_skew", "is too long", options.oidc_clock_skew_s, fix)])
@@ -67,6 +50,20 @@ def read_oidc_settings(options: UpOptions) -> OidcSettings | None:
         clock_skew_s=CLOCK_SKEW_DEFAULT_S if skew_s is None else skew_s,
         ca_file=_readable(options.oidc_ca, "oidc.ca"),
     )
+
+
+def _check_complete(options: UpOptions) -> None:
+    """Options of an issuer are given together or not at all. Raises Invalid with every problem."""
+    required = {"--oidc-client-id": options.oidc_client_id, "--oidc-role-map": options.oidc_role_map}
+    optional = {"--oidc-audience": options.oidc_audiences}  # without one, it is the client id
+    if options.oidc_issuer is None:
+        given = [name for name, value in (required | optional).items() if value]
+        problems = [Problem(name, "needs an issuer", None, "add --oidc-issuer URL") for name in given]
+    else:
+        missing = [name for name, value in required.items() if not value]
+        problems = [Problem(name, "is missing: an issuer needs it", None, f"add {name}") for name in missing]
+    if problems:
+        raise Invalid(problems)
 
 
 def build_external_users(options: UpOptions, clock: Clock) -> tuple[ExternalUsers, Sequence[Work]]:

@@ -110,4 +110,4 @@ def _matches(record: AuditRecord, search: AuditSearch) -> bool:
 def _read_cursor(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) <= 18:
         return int(text)
-    raise Invalid([Problem("query.after", "is not a cursor", text[:80], "send back `next` of the page before")])
+    raise Invalid([Problem("query.after", "is not a cursor", text[:80], "use the `next` of the previous page")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from shunter.engine.engine import Engine
+from shunter.engine.state.state import State
 from shunter.model.objects.objects import KINDS
 from shunter.model.rest.monitor.views import SearchHit, SearchPage
 from shunter.ports.store import FinishedQuery, Store
@@ -48,6 +49,10 @@ def _live_hits(engine: Engine, wanted: str) -> Iterator[SearchHit]:
         for each in state.objects.all(kind):
             if wanted in each.meta.name.lower():
                 yield SearchHit(kind=kind, name=each.meta.name, namespace=each.meta.namespace)
+    yield from _job_hits(state, wanted)
+
+
+def _job_hits(state: State, wanted: str) -> Iterator[SearchHit]:
     compared = 0
     for namespace, names in state.jobs_by_name.items():
         for name in names:

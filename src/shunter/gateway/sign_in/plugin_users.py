@@ -86,12 +86,10 @@ class PluginUsers:
             return f"{error.detail} (plugin {name})"
         except TimeoutError:
             log.error("authenticator.slow", name=name, limit_s=ANSWER_MAX_S)
-            raise Unavailable(f"the plugin {name}, which checks credentials, did not answer in time") from None
+            raise Unavailable(f"the plugin {name} did not check a credential in time") from None
         except Exception as error:
             log.error("authenticator.failed", name=name, error=f"{type(error).__name__}: {error}"[:300])
-            raise Unavailable(
-                f"the plugin {name}, which checks credentials, failed; see the log of the manager"
-            ) from None
+            raise Unavailable(f"the plugin {name} failed to check a credential; see the log of the manager") from None
 
     def _end_call(self, call: asyncio.Future[ExternalUser | None]) -> None:
         self._calls -= 1

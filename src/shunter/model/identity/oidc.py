@@ -78,7 +78,9 @@ def check_secure_url(url: str, path: str) -> str:
     if found is None or len(url) > URL_SIZE_MAX:
         raise Invalid([Problem(path, "is not a URL", url[:200], "write it like https://sso.example/realms/main")])
     if found["scheme"] == "http" and found["host"].lower() not in LOOPBACK:
-        raise Invalid([Problem(path, "must use https: keys and tokens must not travel in clear", url, "use https://")])
+        raise Invalid(
+            [Problem(path, "must use https: keys and tokens must not travel unencrypted", url, "use https://")]
+        )
     return url
 
 

@@ -85,7 +85,7 @@ async def test_what_a_plugin_should_not_do_refuses_and_leaks_nothing(answer: Cal
     users, _ = plugin_of(Badges(answer))
     with pytest.raises(Unavailable) as refused:
         await users.ask("badge")
-    assert refused.value.detail == "the plugin badges-0, which checks credentials, failed; see the log of the manager"
+    assert refused.value.detail == "the plugin badges-0 failed to check a credential; see the log of the manager"
     assert users.find("badge") is None
 
 
@@ -115,7 +115,7 @@ async def test_a_plugin_that_is_slow_refuses_and_cannot_pile_up(monkeypatch: pyt
 
     users = PluginUsers({"slow": Badges(lambda _: ANNA)}, run_in_thread, lambda: 0.0)
     for _ in range(2):
-        with pytest.raises(Unavailable, match="did not answer in time"):
+        with pytest.raises(Unavailable, match="did not check a credential in time"):
             await users.ask("badge")
     with pytest.raises(Busy, match="2 credentials"):
         await users.ask("badge")

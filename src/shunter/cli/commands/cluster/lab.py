@@ -73,12 +73,16 @@ def run(
     cool_down: Annotated[
         str, typer.Option(metavar="TIME", help="Leave this time at the end out of the figures.")
     ] = "0s",
-    day: Annotated[int | None, typer.Option(min=0, help="Day to draw in the report. Default: the busiest.")] = None,
+    day: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Day to draw in the report. Default: the busiest.")
+    ] = None,
     shake: Annotated[
         int, typer.Option(min=0, max=100, metavar="N", help="Repeat N times with submissions moved by up to a minute.")
     ] = 0,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="How many policies to run in parallel.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(min=1, max=64, metavar="N", help="Maximum number of policies that run at once.")
+    ] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random numbers.")] = 0,
     output: Output = Format.TABLE,
 ) -> None:
     """Run each policy on the jobs of a trace, and compare waits and slowdowns.

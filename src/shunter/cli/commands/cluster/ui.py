@@ -31,7 +31,7 @@ def ui(
 ) -> None:
     """Open the web UI of the cluster in your browser. You are signed in there with your token or key.
 
-    The session ends after two hours without a request, after twelve hours, when you sign out, or with the key.
+    The session ends after two hours without a request, after twelve hours, when you sign out, or when the key ends.
 
     \b
     shunter ui

@@ -36,7 +36,7 @@ audit = plain_typer(
 
 @audit.command("list")
 def list_audit(
-    limit: Annotated[int, typer.Option(min=1, help="How many records.")] = LIMIT_DEFAULT,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of records.")] = LIMIT_DEFAULT,
     user: Annotated[str | None, typer.Option(metavar="USER", help="Only what this user did.")] = None,
     tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Only what was done in this tenant.")] = None,
     key: Annotated[str | None, typer.Option(metavar="KEY", help="Only what was done with this API key.")] = None,
@@ -44,7 +44,7 @@ def list_audit(
     source: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Only what came from this address.")] = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """List the newest records, with the newest first.
+    """List the latest records, newest first.
 
     \b
     shunter audit list
@@ -65,7 +65,9 @@ def list_audit(
 
 @audit.command("export")
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to create; - for the standard output.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File to write, which must not exist; - writes to stdout.")
+    ],
     after: Annotated[int, typer.Option(metavar="NUMBER", help="Only records after this one.", min=0)] = 0,
 ) -> None:
     """Write the records to a file, one JSON object per line. `shunter audit verify --file FILE` checks it anywhere.
@@ -92,15 +94,15 @@ def export(
 @audit.command("verify")
 def verify(
     head: Annotated[
-        str, typer.Option(metavar="HASH", help="Hash of a record that you have kept elsewhere; the log must have it.")
+        str, typer.Option(metavar="HASH", help="Hash that an earlier check printed; the log must contain its record.")
     ] = "",
     file: Annotated[Path | None, typer.Option(metavar="FILE", help="Check an exported file instead.")] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Check that no record was changed, removed or moved. The exit code is 1 if one was.
 
-    Whoever can write to the store can also compute all hashes anew. Keep the hash that this prints elsewhere, and give
-    it as --head the next time: then a change before that record is found too.
+    Anyone who can write to the store can also recompute all hashes. So keep the hash that this command prints in
+    another place, and pass it as --head next time: this detects changes up to that record.
 
     \b
     shunter audit verify

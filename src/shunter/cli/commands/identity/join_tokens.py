@@ -27,15 +27,15 @@ join_token = plain_typer(
 
 @join_token.command("create")
 def create(
-    node: Annotated[str, typer.Argument(metavar="NODE", help="Name of the node as which the worker joins.")],
+    node: Annotated[str, typer.Argument(metavar="NODE", help="Name of the node that joins with this token.")],
     expires_in: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="How long it is valid (30m, 7d). Default: 1h.")
+        str | None, typer.Option(metavar="DURATION", help="How long it is valid: 30m, 7d. Default: 1h.")
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """Create a join token and print it, once: it cannot be shown again.
 
-    It has the addresses of the managers and the authorities to trust, so the worker needs to know nothing else.
+    The token contains the addresses of the managers and the authorities to trust, so it is all that the worker needs.
 
     \b
     shunter join-token create node-7 > node-7.token

@@ -30,21 +30,21 @@ Id = Annotated[str, typer.Argument(metavar="KEY", help="Id of the key, as `shunt
 def create(
     roles: Annotated[
         list[Role],
-        typer.Option("--role", metavar="ROLE", help=f"Role of the key: {', '.join(Role)}. Can be repeated."),
+        typer.Option("--role", metavar="ROLE", help=f"Role of the key: {', '.join(Role)}. May be repeated."),
     ],
     user: Annotated[
         str | None, typer.Option(metavar="USER", help="User to whom the key belongs. Default: you.")
     ] = None,
     note: Annotated[str | None, typer.Option(metavar="TEXT", help="What the key is for.")] = None,
     expires_in: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="How long it is valid (90d, 12h). Default: no expiry.")
+        str | None, typer.Option(metavar="DURATION", help="How long it is valid: 90d, 12h. Default: no expiry.")
     ] = None,
     tenant: Annotated[
         str | None, typer.Option(metavar="TENANT", help="Tenant whose namespaces the key sees, and nothing else.")
     ] = None,
     testbeds: Annotated[
         list[str] | None,
-        typer.Option("--testbed", metavar="NAME", help="Testbed to which the key is bound. Can be repeated."),
+        typer.Option("--testbed", metavar="NAME", help="Testbed to which the key is bound. May be repeated."),
     ] = None,
     namespace: Annotated[
         str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Namespace to which the key is bound.")

@@ -30,7 +30,7 @@ def login(
     """Sign in at the OpenID Connect issuer of the cluster.
 
     Approve the code in a browser, on this or another device. Your tokens are stored in a file that only you can read,
-    and renewed until the session at the issuer ends. SHUNTER_TOKEN still counts first.
+    and renewed until the session at the issuer ends. SHUNTER_TOKEN takes precedence.
 
     \b
     shunter login
@@ -62,7 +62,7 @@ def login(
 
 
 def logout(output: Output = Format.TABLE) -> None:
-    """Forget the tokens of `shunter login` for this cluster, and tell the issuer that they are not needed.
+    """Delete the tokens of `shunter login` for this cluster, and revoke them at the issuer.
 
     \b
     shunter logout
@@ -75,13 +75,13 @@ def logout(output: Output = Format.TABLE) -> None:
     is_revoked = bool(known.refresh_token) and IssuerClient(known.issuer, known.client_id, known.ca_file).revoke(
         known.refresh_token
     )
-    more = "" if is_revoked else "; the issuer could not be told, its session ends by itself"
+    more = "" if is_revoked else "; the issuer did not revoke the tokens; its session lasts until it expires"
     print_result(f"signed out{more}", {"signed_out": True, "revoked": is_revoked}, output)
 
 
 def _warn_of_other_token() -> None:
     if os.environ.get("SHUNTER_TOKEN"):
-        print_warning("SHUNTER_TOKEN is set in this shell and counts first")
+        print_warning("SHUNTER_TOKEN is set in this shell and takes precedence")
 
 
 def _checked_file(file: Path | None) -> str:

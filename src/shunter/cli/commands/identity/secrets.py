@@ -85,7 +85,7 @@ def delete(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output 
 
 @secret.command("rotate-key")
 def rotate_key(output: Output = Format.TABLE) -> None:
-    """Encrypt all secrets with another key. The old key stays in the key file, for backups of before.
+    """Encrypt all secrets with a new key. The old key stays in the key file, because older backups need it.
 
     \b
     shunter secret rotate-key

@@ -25,17 +25,19 @@ tenant = plain_typer(
 Name = Annotated[str, typer.Argument(metavar="TENANT", help="Name of the tenant.")]
 Namespaces = Annotated[
     list[str] | None,
-    typer.Option("--namespace", metavar="NAME", help="Namespace that it owns; the first is its default. Repeatable."),
+    typer.Option(
+        "--namespace", metavar="NAME", help="Namespace that it owns; the first is its default. May be repeated."
+    ),
 ]
 Queues = Annotated[
-    list[str] | None, typer.Option("--queue", metavar="NAME", help="Queue that it owns. Can be repeated.")
+    list[str] | None, typer.Option("--queue", metavar="NAME", help="Queue that it owns. May be repeated.")
 ]
 Quota = Annotated[
     list[str] | None,
     typer.Option(
         "--quota",
         metavar="NAME=LIMIT",
-        help=f"Limit of {', '.join(QUOTAS)}: 8, 500m, 16Gi. `none` removes it. Repeatable.",
+        help=f"Limit of {', '.join(QUOTAS)}: 8, 500m, 16Gi. `none` removes it. May be repeated.",
     ),
 ]
 
@@ -48,7 +50,7 @@ def create(
     quotas: Quota = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Create a tenant. It owns a namespace and a queue of its own name, and those that you name.
+    """Create a tenant. It owns a namespace and a queue of the same name, and those of the options.
 
     \b
     shunter tenant create red
@@ -100,7 +102,9 @@ def update(
     quotas: Quota = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Change the quotas of a tenant, or what it owns. Named namespaces and queues replace those of before.
+    """Change the quotas of a tenant, or what it owns.
+
+    --namespace and --queue give the whole new list: what is not in it, the tenant no longer owns.
 
     \b
     shunter tenant update red --quota queued=none

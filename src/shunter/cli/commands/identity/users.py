@@ -29,7 +29,7 @@ def create(
     name: Name,
     roles: Annotated[
         list[Role],
-        typer.Option("--role", metavar="ROLE", help=f"What the user may do: {', '.join(Role)}. Can be repeated."),
+        typer.Option("--role", metavar="ROLE", help=f"What the user may do: {', '.join(Role)}. May be repeated."),
     ],
     tenant: Tenant = None,
     output: Output = Format.TABLE,
@@ -90,7 +90,7 @@ def enable(name: Name, tenant: Tenant = None, output: Output = Format.TABLE) -> 
 
 
 def whoami(output: Output = Format.TABLE) -> None:
-    """Show which user you are to the cluster, and your roles.
+    """Show your user name on the cluster, and your roles.
 
     \b
     shunter whoami

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from typing import Annotated
@@ -91,23 +91,17 @@ def jobs(
         if output is not Format.TABLE:
             print_items(views, output)
             return
-        show_namespace = namespace == "*"
-        titles = ["NAMESPACE"] * show_namespace + [
-            "NAME",
-            "RUN",
-            "STATE",
-            "DONE",
-            "AGE",
-            "ELAPSED",
-            *EXTRA_TITLES,
-            "COMMAND",
-        ]
-        drop = {"ELAPSED": 4, "RUN": 3, "AGE": 2, "COMMAND": 1}
-        right = ("RUN", "DONE", "AGE", "ELAPSED", "PRIORITY")
-        columns = [Column(title, title in right, drop.get(title, 0), title in EXTRA_TITLES) for title in titles]
-        row_count = print_table(columns, (_job_row(view, show_namespace) for view in views), titles.index("STATE"))
-        if row_count == limit:
+        if _print_jobs(views, show_namespace=namespace == "*") == limit:
             print_notice(f"showing the newest {plural(limit, 'job')}; --limit 0 shows all")
+
+
+def _print_jobs(views: Iterable[JobView], *, show_namespace: bool) -> int:
+    titles = ["NAMESPACE"] * show_namespace
+    titles += ["NAME", "RUN", "STATE", "DONE", "AGE", "ELAPSED", *EXTRA_TITLES, "COMMAND"]
+    drop = {"ELAPSED": 4, "RUN": 3, "AGE": 2, "COMMAND": 1}
+    right = ("RUN", "DONE", "AGE", "ELAPSED", "PRIORITY")
+    columns = [Column(title, title in right, drop.get(title, 0), title in EXTRA_TITLES) for title in titles]
+    return print_table(columns, (_job_row(view, show_namespace) for view in views), titles.index("STATE"))
 
 
 def job(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:

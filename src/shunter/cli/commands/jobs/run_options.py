@@ -46,7 +46,7 @@ EnvFile = Annotated[
         _WHAT,
         "--env-file",
         metavar="FILE",
-        help="File of KEY=VALUE lines. Quotes around a whole value are removed; --env takes precedence. Repeatable.",
+        help="File of KEY=VALUE lines. Quotes around a whole value are removed; --env wins. May be repeated.",
     ),
 ]
 Dir = Annotated[

@@ -54,9 +54,12 @@ def usage(
             metavar="[JOB]", help="NAME (the newest run), NAME@RUN or id:NUMBER.", autocompletion=complete_jobs
         ),
     ] = None,
-    by: Annotated[By | None, typer.Option(help="Add up finished jobs instead. Default: user.")] = None,
+    by: Annotated[
+        By | None,
+        typer.Option(metavar="FIELD", help="Add up finished jobs by user, queue, namespace or tenant. Default: user."),
+    ] = None,
     since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Jobs that ended in this time: 12h, 30d. Default: 7d.")
+        str | None, typer.Option(metavar="TIME", help="Only jobs that ended within this time: 12h, 30d. Default: 7d.")
     ] = None,
     namespace: Annotated[
         str | None,

@@ -57,9 +57,7 @@ def issue(
         list[str] | None,
         typer.Option("--host", metavar="HOST", help="Host name or address of it. May be repeated. Default: NAME."),
     ] = None,
-    valid_for: Annotated[
-        str, typer.Option("--valid-for", metavar="DURATION", help="How long it is valid. Default: 90d.")
-    ] = "90d",
+    valid_for: Annotated[str, typer.Option("--valid-for", metavar="DURATION", help="How long it is valid.")] = "90d",
     out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where to write the files.")] = Path(),
     replace: Annotated[bool, typer.Option("--replace", help="Replace files that exist.")] = False,
     output: Output = Format.TABLE,
@@ -112,7 +110,7 @@ def list_all(output: Output = Format.TABLE) -> None:
 
 @ca.command("rotate")
 def rotate(valid_for: ValidFor = None, output: Output = Format.TABLE) -> None:
-    """Issue by a new authority from now on. The old one stays trusted until you drop it.
+    """Create another authority, which issues all new certificates. The old one stays trusted until you drop it.
 
     Managers and connected workers get new certificates by themselves, while they run: managers at once, workers within
     twelve hours. Drop the old authority when they all have one, and when clients of other machines have the new ca.crt.

@@ -65,8 +65,7 @@ def bundle(
 ) -> None:
     """Pack versions, settings, recent logs, rounds, stalls, a profile and sizes into one archive for a bug report.
 
-    Tokens, keys and passwords are removed; look into it before you send it to somebody. It works without a running
-    cluster too, and then has less.
+    Tokens, keys and passwords are removed; check it before you share it. Without a running cluster, it has less.
 
     \b
     shunter debug bundle debug.tar.gz

@@ -20,7 +20,9 @@ operator = plain_typer(
 Kubeconfig = Annotated[
     str | None,
     typer.Option(
-        "--kubeconfig", metavar="FILE", help="Default: KUBECONFIG, the account of this pod, or ~/.kube/config."
+        "--kubeconfig",
+        metavar="FILE",
+        help="How to reach Kubernetes. Default: KUBECONFIG, the account of this pod, or ~/.kube/config.",
     ),
 ]
 Context = Annotated[
@@ -61,11 +63,11 @@ def run(
     ],
     ghost_image: Annotated[
         str,
-        typer.Option("--ghost-image", metavar="IMAGE", help="Image of the pods that hold slots, which only sleeps."),
+        typer.Option("--ghost-image", metavar="IMAGE", help="Image of the pods that hold slots: any that only sleeps."),
     ],
     lease: Annotated[
         str,
-        typer.Option("--lease", metavar="DURATION", help="How long a silent operator leads. Default: 15s."),
+        typer.Option("--lease", metavar="DURATION", help="How long a silent operator stays the leader."),
     ] = "15s",
     kubeconfig: Kubeconfig = None,
     context: Context = None,
