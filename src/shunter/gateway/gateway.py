@@ -195,7 +195,7 @@ class LocalGateway:
             events=events,
             cluster=self._cluster,
             objects=objects,
-            metrics=Metrics(engine, runs, tasks, self._metric_provider, self._clock, scope.sees_all),
+            metrics=Metrics(engine, runs, tasks, self._metric_provider, self._clock, scope),
             schedulers=self._schedulers,
             flight=self._flight,
             managers=self._managers,

@@ -77,6 +77,9 @@ class Identity:
     def default_namespace(self) -> str:
         return self._scope.default_namespace or NAMESPACE_DEFAULT
 
+    def sees_namespace(self, namespace: str) -> bool:
+        return self._scope.sees(namespace)
+
     async def users(self, limit: int, after: str | None) -> UserPage:
         await self._engine.wait_committed()
         found = self._engine.state.identity.users

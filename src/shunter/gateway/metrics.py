@@ -9,6 +9,7 @@ from datetime import datetime
 from shunter.engine.engine import Engine
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.tasks import Tasks
+from shunter.gateway.scope import Scope
 from shunter.model.errors import Invalid, NotFound, Problem, Unavailable
 from shunter.model.objects.batch_jobs import ScheduledEvent
 from shunter.model.objects.object_meta import ObjectName
@@ -39,15 +40,15 @@ class Metrics:
         tasks: Tasks,
         provider: MetricProvider | None,
         clock: Clock,
-        sees_nodes: bool = True,
+        scope: Scope,
     ) -> None:
-        self._engine, self._runs, self._tasks, self._sees_nodes = engine, runs, tasks, sees_nodes
+        self._engine, self._runs, self._tasks, self._scope = engine, runs, tasks, scope
         self._provider, self._clock = provider, clock
 
     async def batch_job_metrics(self, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:
         await self._engine.wait_committed()
         job = self._engine.state.objects.batch_jobs.get(name)
-        if job is None:
+        if job is None or not self._scope.sees(name.namespace):
             raise NotFound(f"{BATCH_JOB} '{name}' does not exist")
         number, event = _find_run(job.status.events, job.status.runs, run)
         stop_ms = max(event.stop_ms or self._now_ms, event.start_ms + 1)
@@ -56,6 +57,7 @@ class Metrics:
         sources = [TaskSource(event.job, EXECUTOR, index) for index in range(len(event.slot_ids))]
         sources.append(TaskSource(event.job, DRIVER, 0))
         nodes = {view.node for view in tasks.values() if view.node} or await self._nodes_with_samples(sources, window)
+        nodes = nodes if self._scope.sees_all else set()  # what all tenants use on them
         found, step_ms = await self._query([*sources, *map(NodeSource, nodes)], window)
         slots = dict(zip(sources, event.slot_ids, strict=False))
         listed = [each for each in sources if each in slots or each in found or each in tasks]
@@ -80,7 +82,7 @@ class Metrics:
         stop_ms = max(ended_ms, start_ms + 1) if window.stop_ms is None else window.stop_ms
         resolved = _window(start_ms, stop_ms, window.step_ms)
         source = TaskSource(run.id, view.group, view.index)
-        nodes = [view.node] if view.node and self._sees_nodes else []  # their use is that of all tenants
+        nodes = [view.node] if view.node and self._scope.sees_all else []  # what all tenants use on it
         found, step_ms = await self._query([source, *map(NodeSource, nodes)], resolved)
         measured = [_measured(source, found, view, None)]
         return _view(view.name, (resolved[0], resolved[1], step_ms), _nodes(nodes, found), measured, job.namespace)

@@ -5,15 +5,21 @@ been used, and asking for what is in them is answered with the same words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from shunter.engine.engine import Engine
 from shunter.engine.state.registries.tenants import Tenant
-from shunter.model.errors import Forbidden, NotFound
+from shunter.model.errors import Forbidden, Invalid, NotFound, Problem
 from shunter.model.job.spec import QUEUE_DEFAULT, JobSpec
 from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import TESTBED, Draft
+from shunter.model.objects.schedulings import SchedulingSpec
 from shunter.ports.principals import Principal
 
+RESERVES_NODES = (
+    "a Testbed reserves nodes, which belong to the cluster: this needs a cluster-wide credential. An operator of the "
+    "cluster creates Testbeds in your namespace"
+)
 KEY_SEPARATOR = "\0"  # no client can send it in an idempotency key
 
 
@@ -70,6 +76,20 @@ class Scope:
             self.require(spec.namespace)
             self.require_queue(spec.options.queue)
 
+    def require_objects(self, drafts: Iterable[Draft]) -> None:
+        """Before objects are created, changed or planned. Raises NotFound, Forbidden or Invalid."""
+        for draft in drafts:
+            self.require(draft.name.namespace)
+            if isinstance(draft.spec, SchedulingSpec):
+                named = {job.namespace: job for job in draft.spec.distinct_jobs}
+                named[draft.spec.testbed.namespace] = draft.spec.testbed
+                for namespace in sorted(named):
+                    self.require(namespace)
+                self.require_testbed(draft.spec.testbed)
+                self._check_owners(draft.name.namespace, named)
+            elif draft.kind == TESTBED and not self.sees_all:
+                raise Forbidden(RESERVES_NODES)
+
     def require(self, namespace: str) -> None:
         """Before something is created. Raises NotFound."""
         if not self.sees(namespace):
@@ -87,6 +107,15 @@ class Scope:
         if self._caller.testbeds and f"{name.namespace}/{name.name}" not in self._caller.testbeds:
             bound = ", ".join(sorted(self._caller.testbeds))
             raise Forbidden(f"your key is bound to testbed {bound}")
+
+    def _check_owners(self, namespace: str, named: Mapping[str, ObjectName]) -> None:
+        """What a Scheduling names must have its owner: else the status of each would name what another tenant owns. The
+        engine treats what has another owner as absent."""
+        for other, name in named.items():
+            if not self._engine.state.tenants.share_owner(namespace, other):
+                fault = f"names {name}, whose namespace has another owner"
+                fix = "a Scheduling, its testbed and its jobs belong to the same tenant"
+                raise Invalid([Problem("spec", fault, str(name), fix)])
 
     def own_key(self, key: str | None) -> str | None:
         """An idempotency key as the engine knows it: those who do not see each other's jobs may use the same ones."""

@@ -79,6 +79,10 @@ class IdentityService(Protocol):
         """That requests without a namespace mean."""
         ...
 
+    def sees_namespace(self, namespace: str) -> bool:
+        """Whether the caller may know what is in it now."""
+        ...
+
     async def users(self, limit: int, after: str | None) -> UserPage:
         """By name."""
         ...

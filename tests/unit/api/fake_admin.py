@@ -175,6 +175,9 @@ class FakeIdentity:
     def default_namespace(self) -> str:
         return "default"
 
+    def sees_namespace(self, _namespace: str) -> bool:
+        return True
+
     async def users(self, limit: int, after: str | None) -> UserPage:
         self._gateway.record_call((limit, after))
         return UserPage([ANNA], None, 1)

@@ -33,9 +33,10 @@ class MetricsHarness:
         self._harness, self._clock, self._ahead_s = harness, VirtualClock(), ahead_s
         self.store = SampleStore()
         self._recorder = SampleRecorder(harness.engine, self.store)
-        runs = Runs(harness.engine, harness.store, cluster_scope(harness.engine))
+        scope = cluster_scope(harness.engine)
+        runs = Runs(harness.engine, harness.store, scope)
         tasks = Tasks(harness.engine, runs, TaskReader(harness.engine, harness.store))
-        self.service = Metrics(harness.engine, runs, tasks, self.store, self._clock)
+        self.service = Metrics(harness.engine, runs, tasks, self.store, self._clock, scope)
         self.beats = 0
 
     async def send_heartbeats(self, node: int, *tasks: tuple[Order, float, int], seconds: int = 1) -> None:

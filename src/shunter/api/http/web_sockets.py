@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,12 @@ from shunter.api.http.origins import check_local
 from shunter.api.limits.failed_attempts import FailedAttempts, source_of
 from shunter.model.errors import Busy, Forbidden, Unauthorized, Unavailable
 from shunter.ports.gateway import Gateway
+from shunter.ports.identity import IdentityService
 from shunter.ports.principals import Principal
 
 if TYPE_CHECKING:
     from shunter.api.stomp.server import StompServer
+    from shunter.api.stomp.session import Reader
 
 SUBSCRIBE = "subscribe"  # the operation of STOMP sessions
 
@@ -45,14 +48,17 @@ class WebSockets:
                 await receive()
                 await refuse(send, error.status, error.detail)
                 return
-        credential = ""
+        credential, reader = "", None
         has_token = find_header(scope, b"authorization") is not None
         source = source_of((scope.get("client") or ("",))[0])
         try:
-            if has_token and not is_open:
-                credential = await self._check_token(source, bearer_token(scope))
-            elif not is_open:
-                credential = self._find_session(scope)
+            if is_open:
+                reader = self._reader_for(EXTERNAL_CALLER)
+            elif has_token:
+                credential = bearer_token(scope)
+                reader = await self._check_token(source, credential)
+            else:
+                credential, reader = self._find_session(scope)
         except (Unauthorized, Unavailable, Forbidden) as error:
             self._refusals.add((scope.get("client") or ("",))[0], error.status, SUBSCRIBE, is_write=False)
             await receive()
@@ -60,53 +66,64 @@ class WebSockets:
             return
         if self._server is None:
             self._server = StompServer(Hub(self._gateway.for_caller(EXTERNAL_CALLER, SUBSCRIBE).objects))
-        is_authenticated = is_open or bool(credential)
-        check = partial(self._is_admitted, source)
-        await self._server.serve(scope, receive, send, check, is_authenticated=is_authenticated, credential=credential)
+        await self._server.serve(scope, receive, send, partial(self._admit, source), reader, credential)
 
-    def _find_session(self, scope: Scope) -> str:
+    def _find_session(self, scope: Scope) -> tuple[str, Reader | None]:
         """The session of a browser that lets it in, or nothing. Raises Forbidden, also for a page of another site."""
         for _, text in find_sessions(scope):
             caller = self._gateway.authenticate(text)
             if caller is not None:
                 check_origin(scope)
-                self._check_permission(caller)
-                return text
-        return ""
+                return text, self._reader_for(caller)
+        return "", None
 
-    async def _check_token(self, source: tuple[str, bool], token: str) -> str:
+    async def _check_token(self, source: tuple[str, bool], token: str) -> Reader:
         """The token of an opening request. Raises Unauthorized, Unavailable, Forbidden."""
         if token:
             self._attempts.check(source[0], token, is_shared=source[1])
             await self._gateway.prepare(token)
-        if not self._is_valid_token(source, token):
+        reader = self._find_reader(source, token)
+        if reader is None:
             raise Unauthorized(self._gateway.explain_refusal(token) or NO_TOKEN)
-        return token
+        return reader
 
-    def _is_admitted(self, source: tuple[str, bool], token: str) -> bool:
+    def _admit(self, source: tuple[str, bool], token: str) -> Reader | None:
         """Of a CONNECT frame, which has no other answer than yes and no."""
         try:
-            is_valid, status = self._is_valid_token(source, token), Unauthorized.status
+            reader, status = self._find_reader(source, token), Unauthorized.status
         except (Busy, Forbidden) as error:
-            is_valid, status = False, error.status
-        if not is_valid:
+            reader, status = None, error.status
+        if reader is None:
             self._refusals.add(source[0], status, SUBSCRIBE, is_write=False)
-        return is_valid
+        return reader
 
-    def _is_valid_token(self, source: tuple[str, bool], token: str) -> bool:
-        """Raises Busy if too many wrong ones came from there, and Forbidden for one that may not see all objects."""
+    def _find_reader(self, source: tuple[str, bool], token: str) -> Reader | None:
+        """Raises Busy if too many wrong ones came from there, and Forbidden for one that may not subscribe."""
         if not token:
-            return False
+            return None
         address, is_shared = source
         self._attempts.check(address, token, is_shared=is_shared)
         caller = self._gateway.authenticate(token)
         if caller is None:
             self._attempts.failed(address)
-            return False
+            return None
         self._attempts.succeeded(address, token)
-        self._check_permission(caller)
-        return True
+        return self._reader_for(caller)
 
-    def _check_permission(self, caller: Principal) -> None:
-        """The topics have the objects of all namespaces, so they are for those who may see them all."""
-        self._gateway.for_caller(caller, SUBSCRIBE)
+    def _reader_for(self, caller: Principal) -> Reader:
+        """The hub knows the objects of all namespaces; the reader says which the caller sees. Raises Forbidden."""
+        return TopicReader(self._gateway.for_caller(caller, SUBSCRIBE).identity)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicReader:
+    """What the caller of a session may read, as of now. Implements `api.stomp.session.Reader`."""
+
+    identity: IdentityService
+
+    @property
+    def default_namespace(self) -> str:
+        return self.identity.default_namespace()
+
+    def sees(self, namespace: str) -> bool:
+        return self.identity.sees_namespace(namespace)

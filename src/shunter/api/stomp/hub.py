@@ -134,4 +134,6 @@ class Hub:
         tail = f"{head}\n{body.decode()}\0"
         acknowledged_tail = f"ack:{self._number}\n{tail}"
         for subscription, put in subscribers.values():
+            if not subscription.reader.sees(topic.namespace):  # as if nothing ever changed there
+                continue
             put(subscription.head + (acknowledged_tail if subscription.is_acknowledged else tail))

@@ -17,7 +17,17 @@ from shunter.api.stomp import sockjs
 from shunter.api.stomp.frames import Frame, encode
 from shunter.api.stomp.hub import Hub
 from shunter.api.stomp.outbox import Outbox, OutboxLimits
-from shunter.api.stomp.session import Close, Session, Step, Subscribe, Subscription, TokenCheck, Unsubscribe, Write
+from shunter.api.stomp.session import (
+    Close,
+    Reader,
+    Session,
+    Step,
+    Subscribe,
+    Subscription,
+    TokenCheck,
+    Unsubscribe,
+    Write,
+)
 from shunter.log import Log
 from shunter.model.errors import ShunterError
 
@@ -50,9 +60,8 @@ class StompServer:
         scope: Scope,
         receive: Receive,
         send: Send,
-        is_valid_token: TokenCheck,
-        *,
-        is_authenticated: bool,
+        find_reader: TokenCheck,
+        reader: Reader | None = None,
         credential: str = "",
     ) -> None:
         """One WebSocket, from its handshake to its end. The path is one that `find_framing` knows."""
@@ -68,7 +77,7 @@ class StompServer:
             try:
                 wanted = [each for each in SUBPROTOCOLS if each in scope.get("subprotocols", ())]
                 await send({"type": "websocket.accept", "subprotocol": wanted[0] if wanted else None})
-                session = Session(is_valid_token, is_authenticated=is_authenticated, credential=credential)
+                session = Session(find_reader, reader, credential)
                 abort: Callable[[], None] | None = scope.get("extensions", {}).get(ABORT, {}).get("abort")
                 is_framed = bool(find_framing(scope["path"]))
                 connection = _Connection(connection_id, session, self._hub, self._settings, is_framed)

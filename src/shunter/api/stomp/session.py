@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from shunter.api.stomp.frames import V1_0, VERSIONS, BadFrame, Decoder, Frame, encode, header_line
 from shunter.api.stomp.topics import Topic, UnknownTopic, parse_topic
@@ -18,7 +18,17 @@ SUBSCRIPTIONS_MAX = 1_000  # of one connection
 ACK_MODES = ("auto", "client", "client-individual")
 IGNORED_COMMANDS = ("ACK", "NACK")  # nothing is kept for a subscriber, so there is nothing to acknowledge
 
-TokenCheck = Callable[[str], bool]  # whether a token lets in
+
+class Reader(Protocol):
+    """Whom a token stands for: what it may read."""
+
+    @property
+    def default_namespace(self) -> str: ...
+
+    def sees(self, namespace: str) -> bool: ...
+
+
+TokenCheck = Callable[[str], Reader | None]  # None: the token does not let in
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,7 @@ class Subscription:
     topic: Topic
     head: str
     is_acknowledged: bool
+    reader: Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +74,14 @@ class _ProtocolError(Exception):
 
 
 class Session:
-    def __init__(self, is_valid_token: TokenCheck, *, is_authenticated: bool, credential: str = "") -> None:
-        """`is_authenticated`: the listener asks for no token, or the WebSocket's own request has brought one, which is
-        the `credential`."""
+    def __init__(self, find_reader: TokenCheck, reader: Reader | None = None, credential: str = "") -> None:
+        """`reader`: who is known before CONNECT, because the listener asks for no token, or because the WebSocket's own
+        request has brought one, which is the `credential`."""
         self.is_connected = False
         self.is_closed = False
         self.send_interval_ms = 0  # how often we must be heard of; 0: not at all
         self.receive_interval_ms = 0  # how often the client promises to be heard of
-        self._is_valid_token, self._is_let_in, self._credential = is_valid_token, is_authenticated, credential
+        self._find_reader, self._reader, self._credential = find_reader, reader, credential
         self._decoder = Decoder()
         self._subscriptions: dict[str, Subscription] = {}
 
@@ -98,7 +109,7 @@ class Session:
     @property
     def is_permitted(self) -> bool:
         """Whether what let the client in is still valid: its key may be revoked or expire meanwhile."""
-        return not (self.is_connected and self._credential) or self._is_valid_token(self._credential)
+        return not (self.is_connected and self._credential) or self._find_reader(self._credential) is not None
 
     def refuse(self, message: str, detail: str) -> list[Step]:
         """End it for a reason that is not in a frame."""
@@ -139,9 +150,10 @@ class Session:
         if not common:
             known = ",".join(VERSIONS)
             raise _ProtocolError("unsupported version", f"supported versions are {known}", version=known)
-        if not self._is_let_in:
+        if self._reader is None:
             self._credential = _token(frame)
-        if not self._is_let_in and not self._is_valid_token(self._credential):
+            self._reader = self._find_reader(self._credential)
+        if self._reader is None:
             raise _ProtocolError(
                 "unauthorized", "send the token of the cluster as passcode, or as `Authorization: Bearer TOKEN`"
             )
@@ -154,6 +166,7 @@ class Session:
         return [self._write(Frame("CONNECTED", headers))]
 
     def _subscribe(self, frame: Frame) -> list[Step]:
+        assert self._reader is not None, "connected"
         destination, ack = _required_header(frame, "destination"), frame.headers.get("ack", "auto")
         id = frame.headers.get("id", destination) if self.version == V1_0 else _required_header(frame, "id")
         if ack not in ACK_MODES:
@@ -165,13 +178,13 @@ class Session:
         if len(self._subscriptions) >= SUBSCRIPTIONS_MAX:
             raise _ProtocolError("too many subscriptions", f"a connection has at most {SUBSCRIPTIONS_MAX:,}")
         try:
-            topic = parse_topic(destination, frame.headers.get("namespace"))
+            topic = parse_topic(destination, frame.headers.get("namespace"), self._reader.default_namespace)
         except UnknownTopic as error:
             raise _ProtocolError("unknown destination", str(error)) from None
         includes_id = self.version != V1_0 or "id" in frame.headers
         head = "MESSAGE\n" + (header_line("subscription", id, self.version) if includes_id else "")
         head += header_line("destination", destination, self.version)
-        found = Subscription(id, topic, head, ack != "auto")
+        found = Subscription(id, topic, head, ack != "auto", self._reader)
         self._subscriptions[id] = found
         return [Subscribe(found)]
 

@@ -27,14 +27,15 @@ class UnknownTopic(Exception):
     """Says which topics there are."""
 
 
-def parse_topic(destination: str, namespace: str | None) -> Topic:
-    """Raises UnknownTopic. `namespace` is that of the header, if there is one."""
+def parse_topic(destination: str, namespace: str | None, own: str = NAMESPACE_DEFAULT) -> Topic:
+    """Raises UnknownTopic. `namespace` is that of the header, if there is one. `own` is what the default namespace
+    means to the reader."""
     segments = destination.removeprefix(PREFIX).split("/") if destination.startswith(PREFIX) else []
     if segments[:1] == [NAMESPACES] and len(segments) > 2:
         if namespace not in (None, segments[1]):
             raise UnknownTopic(f"the destination has namespace {segments[1]}, but the header has {namespace}")
         namespace, segments = segments[1], segments[2:]
-    namespace = namespace or NAMESPACE_DEFAULT
+    namespace = own if namespace in (None, NAMESPACE_DEFAULT) else namespace
     names = [namespace, *segments[1:]]
     if len(segments) not in (1, 2) or segments[0] not in KINDS or not all(map(is_name, names)):
         raise UnknownTopic(

@@ -6,6 +6,7 @@ Everything is derived from the state. A manager that takes over reconciles all o
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -213,10 +214,11 @@ def _statuses_with_application(round: Round, job: BatchJob, outcome: BatchJobOut
 
 def _reconcile_scheduling(round: Round, scheduling: Scheduling) -> bool:
     registry, name = round.state.objects, scheduling.meta.object_name
-    testbed = registry.testbeds.get(scheduling.spec.testbed)
+    is_usable = partial(round.state.tenants.share_owner, name.namespace)  # else it does not exist for the Scheduling
+    testbed = registry.testbeds.get(scheduling.spec.testbed) if is_usable(scheduling.spec.testbed.namespace) else None
     view = SchedulingView(
         scheduling,
-        registry.batch_jobs.get,
+        lambda job: registry.batch_jobs.get(job) if is_usable(job.namespace) else None,
         testbed,
         round.now_ms,
         claimed_jobs=lambda: [registry.batch_jobs[job] for job in registry.claimed_jobs.get(name, ())],

@@ -24,7 +24,7 @@ from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_reader import TaskReader
 from shunter.gateway.jobs.task_refs import AnyRun
 from shunter.gateway.scope import Scope
-from shunter.model.errors import Forbidden, NotFound
+from shunter.model.errors import NotFound
 from shunter.model.files.mixed_files import read_parts, split
 from shunter.model.job.manifests import JobReader
 from shunter.model.job.spec import JobSpec
@@ -91,7 +91,7 @@ class Explain:
     async def why_object(self, kind: str, name: ObjectName) -> WhyView:
         await self._engine.wait_committed()
         each = self._engine.state.objects.get(kind, name)
-        if each is None:
+        if each is None or not self._scope.sees(name.namespace):
             raise NotFound(f"{kind} '{name}' does not exist")
         return why_object(self._engine.state, each)
 
@@ -109,24 +109,23 @@ class Explain:
         return Names(self._scope.visible)
 
     async def _plan_file(self, documents: Sequence[object], namespace: str) -> PlanView:
-        if not self._scope.sees_all:
-            raise Forbidden("plans of objects need a cluster-wide credential; plan a file that has only jobs")
         jobs, objects = split(documents)
         read_jobs = partial(self._manifests.read_all, default_namespace=namespace, make_name=str)
         read = read_parts(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
         specs = self._with_names(read[0])
-        file = MixedFile(specs, read[1], jobs, objects)
-        runs = [*keys_of_specs(specs), *keys_of_drafts(file.drafts)]
-        return await self._dry_runs.run(partial(jobs_of_file, file), plan_file, file, self._caller.user, runs=runs)
+        file, names = MixedFile(specs, read[1], jobs, objects), self._names
+        self._scope.require_jobs(specs)
+        self._scope.require_objects(file.drafts)
+        runs, subject_jobs = [*keys_of_specs(specs), *keys_of_drafts(file.drafts)], partial(jobs_of_file, file)
+        return await self._dry_runs.run(subject_jobs, plan_file, file, self._caller.user, names, runs=runs, names=names)
 
     def _with_names(self, specs: list[JobSpec]) -> list[JobSpec]:
         """A dry run draws its own names, so that a plan alters no decision."""
         return with_names(specs, Random(int(self._clock.now() * 1000)))[0]
 
     def _batch_job(self, job: JobReference) -> BatchJob | None:
-        """The BatchJob whose next run a reference means. Explanations of BatchJobs name Schedulings and testbeds of all
-        namespaces, so only who sees all gets them."""
-        if not self._scope.sees_all:
+        """The BatchJob whose next run a reference means, if the caller sees it."""
+        if not self._scope.sees(job.namespace):
             return None
         if job.id is not None or job.run is not None or not job.name.startswith(APPLICATION_PREFIX):
             return None

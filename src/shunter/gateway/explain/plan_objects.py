@@ -13,6 +13,7 @@ from shunter.engine.policy.dry_run import DryRun, DryRunSource
 from shunter.engine.round import Round
 from shunter.engine.state.records import Job
 from shunter.engine.state.state import State
+from shunter.gateway.explain.names import ALL_NAMES, Names
 from shunter.gateway.explain.plan import jobs_before, jobs_named_in, planned_jobs, planned_preemptions, summarize_jobs
 from shunter.gateway.explain.why import describe_state
 from shunter.gateway.explain.why_objects import why_object
@@ -34,8 +35,9 @@ def jobs_of_file(file: MixedFile, state: State) -> list[Job]:
     return [*jobs_named_in(file.specs, state), *(job for job in applications if job is not None)]
 
 
-def plan_file(dry_run_source: DryRunSource, file: MixedFile, user: str) -> PlanView:
-    """What applying this file would do now. Raises what the apply would."""
+def plan_file(dry_run_source: DryRunSource, file: MixedFile, user: str, names: Names = ALL_NAMES) -> PlanView:
+    """What applying this file would do now. Raises what the apply would. An object names nothing of another tenant;
+    jobs and preemptions are called by `names`."""
     dry_run, now_ms = DryRun(dry_run_source), dry_run_source.now_ms
     before = jobs_before(dry_run, file.specs)
 
@@ -46,9 +48,9 @@ def plan_file(dry_run_source: DryRunSource, file: MixedFile, user: str) -> PlanV
 
     submitted, applied = dry_run.do(apply)
     _place_until_settled(dry_run)
-    jobs = planned_jobs(dry_run, file.specs, submitted, before, now_ms)
-    objects = [_planned_object(dry_run, each, now_ms) for each in applied]
-    preemptions = planned_preemptions(dry_run)
+    jobs = planned_jobs(dry_run, file.specs, submitted, before, now_ms, names)
+    objects = [_planned_object(dry_run, each, now_ms, names) for each in applied]
+    preemptions = planned_preemptions(dry_run, names)
     sentences = [_summarize_objects(objects), summarize_jobs(jobs, preemptions) if jobs or preemptions else ""]
     return PlanView(
         starts=not any(job.waits for job in jobs) and not any(each.verdict in ("waits", "fails") for each in objects),
@@ -71,12 +73,12 @@ def _place_until_settled(dry_run: DryRun) -> None:
             return
 
 
-def _planned_object(dry_run: DryRun, result: ApplyResult, now_ms: int) -> PlannedObjectView:
+def _planned_object(dry_run: DryRun, result: ApplyResult, now_ms: int, called: Names) -> PlannedObjectView:
     state = dry_run.state
     each = state.objects.get(result.kind, result.name)
     assert each is not None
     found = why_object(state, each)
-    pending = [*_pending_applications(state, each, now_ms)]
+    pending = [*_pending_applications(state, each, now_ms, called)]
     action = "It is unchanged." if result.action == UNCHANGED else f"It would be {result.action}."
     return PlannedObjectView(
         kind=result.kind,
@@ -100,14 +102,14 @@ def _verdict(each: Object) -> str:
     return {SchedulingState.ACQUIRE: "waits", SchedulingState.FAILED: "fails"}.get(each.status.state, "starts")
 
 
-def _pending_applications(state: State, each: Object, now_ms: int) -> list[ReasonView]:
+def _pending_applications(state: State, each: Object, now_ms: int, called: Names) -> list[ReasonView]:
     """Why drivers or executors of what would be submitted stay pending."""
     names: list[ObjectName] = [each.meta.object_name] if isinstance(each, BatchJob) else []
     if isinstance(each, Scheduling):
         names = list(state.objects.claimed_jobs.get(each.meta.object_name, ()))
     cores = (state.jobs.get(state.objects.batch_jobs[name].status.application) for name in names)
     return [
-        ReasonView(text=f"{core.name}: {describe_state(state, core, now_ms)}", nodes=0)
+        ReasonView(text=f"{core.name}: {describe_state(state, core, now_ms, names=called)}", nodes=0)
         for core in cores
         if core is not None and core.counts()[TaskState.QUEUED]
     ]

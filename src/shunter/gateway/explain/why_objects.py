@@ -150,7 +150,8 @@ def _describe_unclaimed(state: State, job: ObjectName) -> str:
     named_by = state.objects.schedulings_by_job.get(job, {})
     for name in named_by:
         scheduling = state.objects.schedulings[name]
-        if scheduling.status.state not in _ENDED:
+        is_usable = state.tenants.share_owner(name.namespace, job.namespace)
+        if is_usable and scheduling.status.state not in _ENDED:
             return f"Scheduling {name} names it, and has not claimed it yet{_describe_waits(state, scheduling)}"
     return "no Scheduling names it. Apply one that does"
 

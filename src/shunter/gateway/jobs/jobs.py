@@ -19,7 +19,7 @@ from shunter.gateway.jobs.rerun import retry_spec, submitted_job
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_refs import FinishedRun, group_name, locate_task
 from shunter.gateway.jobs.template_views import template_as_job
-from shunter.gateway.objects.objects import Objects, check_drafts
+from shunter.gateway.objects.objects import Objects
 from shunter.gateway.objects.remote_objects import RemoteObjects
 from shunter.gateway.scope import Scope
 from shunter.model.errors import Conflict, Invalid, Problem, Unavailable
@@ -72,7 +72,7 @@ class Jobs:
         read = read_parts(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
         file = MixedFile(*read, jobs, objects)
         self._scope.require_jobs(file.specs)
-        check_drafts(self._scope, file.drafts)
+        self._scope.require_objects(file.drafts)
         submitted, taken = await self._engine.apply_file(file, self._caller.user, self._scope.own_key(key))
         applied = [await self._objects.applied(each) for each in taken]
         return join(jobs, await self._submitted(submitted), objects, applied)

@@ -67,6 +67,7 @@ class Monitor:
     ) -> None:
         self._manifests = Manifests(caller, engine, runs, manifests)
         self._engine, self._store, self._records, self._sees = engine, store, records, scope.sees
+        self._scope = scope
         self._task_maps, self._timelines = TaskMaps(engine, runs, reader), Timelines(engine, runs, reader)
         self._usage = UsageReader(engine, store, runs, scope)
 
@@ -74,7 +75,7 @@ class Monitor:
         return await count_jobs(self._engine, self._store, namespace, group_by, self._sees)
 
     async def search(self, text: str, limit: int) -> SearchPage:
-        return await search(self._engine, self._store, text, limit, self._sees)
+        return await search(self._engine, self._store, text, limit, self._scope)
 
     async def task_map(self, job: JobReference, query: TaskMapQuery) -> TaskMap:
         return await self._task_maps.find(job, query)

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from shunter.engine.engine import Engine
 from shunter.engine.state.state import State
+from shunter.gateway.scope import Scope
 from shunter.model.objects.objects import KINDS
 from shunter.model.rest.monitor.views import SearchHit, SearchPage
-from shunter.ports.store import FinishedQuery, Store
+from shunter.ports.store import FinishedJob, FinishedQuery, Store
 
 NAMES_MAX = 200_000  # of unfinished jobs, that are compared
 RUNS_MAX = 3  # of one name
 FINISHED_MAX = 2_000  # of ended jobs, the newest
 
 
-async def search(engine: Engine, store: Store, text: str, limit: int, sees: Callable[[str | None], bool]) -> SearchPage:
+async def search(engine: Engine, store: Store, text: str, limit: int, scope: Scope) -> SearchPage:
     """The same name first, then what begins with the text, then what contains it; short names before long ones."""
     await engine.wait_committed()
     wanted = text.lower()
-    hits = [hit for hit in _live_hits(engine, wanted) if sees(hit.namespace)]
-    finished = await store.finished_jobs(FinishedQuery(limit=FINISHED_MAX))
+    hits = [hit for hit in _live_hits(engine, wanted) if scope.sees(hit.namespace)]
+    finished: list[FinishedJob] = []
+    is_partial = False
+    for namespace in scope.select(None):  # so that jobs of others do not displace those of the caller
+        newest = await store.finished_jobs(FinishedQuery(namespace=namespace, limit=FINISHED_MAX))
+        finished, is_partial = [*finished, *newest], is_partial or len(newest) == FINISHED_MAX
     seen = {(hit.namespace, hit.name) for hit in hits if hit.kind == "job"}
     for job in finished:
         name = f"{job.name}@{job.run}"
-        if wanted in job.name.lower() and sees(job.namespace) and (job.namespace, name) not in seen:
+        if wanted in job.name.lower() and (job.namespace, name) not in seen:
             hits.append(SearchHit(kind="job", name=name, namespace=job.namespace, state=job.state))
     hits.sort(key=lambda hit: _rank(hit.name.lower().partition("@")[0], wanted))
-    return SearchPage(items=hits[:limit], partial=len(finished) == FINISHED_MAX)
+    return SearchPage(items=hits[:limit], partial=is_partial)
 
 
 def _rank(name: str, wanted: str) -> tuple[int, int, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,10 +17,9 @@ from shunter.model.errors import Gone, Invalid, NotFound, Problem
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_manifests import read_objects
 from shunter.model.objects.object_meta import ObjectName
-from shunter.model.objects.objects import BATCH_JOB, KINDS, TESTBED, Draft, Object, ObjectEvent
+from shunter.model.objects.objects import BATCH_JOB, KINDS, Object, ObjectEvent
 from shunter.model.objects.past_schedulings import PastScheduling, PastSchedulingPage
-from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
-from shunter.model.objects.testbeds import Testbed
+from shunter.model.objects.schedulings import Scheduling
 from shunter.ports.objects import Applied, ObjectPage, ObjectQuery, PastQuery
 from shunter.ports.principals import Principal
 from shunter.ports.store import PastQuery as StoredPastQuery
@@ -36,7 +35,7 @@ class Objects:
 
     async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         drafts = read_objects(documents, default_namespace=namespace)
-        check_drafts(self._scope, drafts)
+        self._scope.require_objects(drafts)
         taken = await self._engine.apply_objects(drafts, self._caller.user)
         return [await self.applied(each) for each in taken]
 
@@ -151,25 +150,10 @@ class Objects:
         return [recent[position] for position in range(len(recent) - count, len(recent))]
 
 
-def check_drafts(scope: Scope, drafts: Iterable[Draft]) -> None:
-    """Whether the caller may create or change these. Raises NotFound or Forbidden."""
-    for draft in drafts:
-        scope.require(draft.name.namespace)
-        if isinstance(draft.spec, SchedulingSpec):
-            named = {draft.spec.testbed.namespace, *(job.namespace for job in draft.spec.distinct_jobs)}
-            for namespace in sorted(named):
-                scope.require(namespace)
-            scope.require_testbed(draft.spec.testbed)
-        elif draft.kind == TESTBED:
-            scope.require_testbed(draft.name)
-
-
 def check_bound(scope: Scope, object: Object) -> None:
     """Whether the caller is bound to the testbed that it is about. Raises Forbidden."""
     if isinstance(object, Scheduling):
         scope.require_testbed(object.spec.testbed)
-    elif isinstance(object, Testbed):
-        scope.require_testbed(object.meta.object_name)
 
 
 def _is_uid(text: str) -> bool:

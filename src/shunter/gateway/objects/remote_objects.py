@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from shunter.gateway.objects.objects import check_bound, check_drafts
+from shunter.gateway.objects.objects import check_bound
 from shunter.gateway.scope import Scope
 from shunter.model.errors import NotFound
 from shunter.model.objects.batch_jobs import BatchJob
@@ -23,7 +23,7 @@ class RemoteObjects:
         self._service, self._scope = service, scope
 
     async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
-        check_drafts(self._scope, read_objects(documents, default_namespace=namespace))
+        self._scope.require_objects(read_objects(documents, default_namespace=namespace))
         return await self._service.apply(documents, namespace=namespace)
 
     async def object(self, kind: str, name: ObjectName) -> Object:

@@ -22,6 +22,16 @@ SCOPED = frozenset((
     "listQueues", "getQueue", "listNodes", "getNode", "getTaskMetrics",
     "search", "countJobs", "getManifest", "getTaskMap", "getTimeline", "getAnalytics", "getJobUsage", "getUsage",
     "getTenant", "listUsers", "putUser", "listKeys", "createKey", "rotateKey", "revokeKey", "listAudit",
+    "listAllObjects", "listObjects", "applyDocuments", "subscribe",
+    "listAllBatchJobs", "listBatchJobs", "getBatchJob", "explainBatchJob", "getBatchJobMetrics",
+    "createBatchJob", "replaceBatchJob", "patchBatchJob", "deleteBatchJob", "resetBatchJob",
+    "listAllTestbeds", "listTestbeds", "getTestbed", "explainTestbed",
+    "listAllSchedulings", "listSchedulings", "getScheduling", "explainScheduling",
+    "createScheduling", "replaceScheduling", "patchScheduling", "deleteScheduling", "writeExternal",
+    "listPastSchedulings", "getPastScheduling",
+    "listExternalTestbeds", "getExternalTestbed", "listExternalJobs", "getExternalJob", "getExternalJobMetrics",
+    "listExternalSchedulings", "getExternalScheduling", "listExternalPastSchedulings",
+    "postExternalScheduling", "deleteExternalScheduling", "writeExternalJob", "writeExternalJobByName",
 ))
 CLUSTER_WIDE = frozenset((
     "listManagers", "getThisManager", "stepDown", "getCluster", "patchCluster", "stopCluster",
@@ -33,19 +43,9 @@ CLUSTER_WIDE = frozenset((
     "listNodeTasks", "getNodeMap",
     "listTenants", "createTenant", "patchTenant", "deleteTenant", "exportAudit", "reportRefused",
     "listJoinTokens", "createJoinToken", "revokeJoinToken",
-    # not scoped yet
     "getNodeStats", "getNodeMetrics",
-    "listAllObjects", "listObjects", "applyDocuments", "connectScheduler", "subscribe",
-    "listAllBatchJobs", "listBatchJobs", "getBatchJob", "explainBatchJob", "getBatchJobMetrics",
-    "listAllTestbeds", "listTestbeds", "getTestbed", "explainTestbed",
-    "listAllSchedulings", "listSchedulings", "getScheduling", "explainScheduling",
-    "listPastSchedulings", "getPastScheduling",
-    "listExternalTestbeds", "getExternalTestbed", "listExternalJobs", "getExternalJob", "getExternalJobMetrics",
-    "listExternalSchedulings", "getExternalScheduling", "listExternalPastSchedulings",
-    "createBatchJob", "replaceBatchJob", "patchBatchJob", "deleteBatchJob", "resetBatchJob",
-    "createScheduling", "replaceScheduling", "patchScheduling", "deleteScheduling", "writeExternal",
-    "postExternalScheduling", "deleteExternalScheduling", "writeExternalJob", "writeExternalJobByName",
-    "createTestbed", "replaceTestbed", "patchTestbed", "deleteTestbed",
+    "connectScheduler",  # a policy decides for the whole cluster
+    "createTestbed", "replaceTestbed", "patchTestbed", "deleteTestbed",  # they reserve nodes
 ))
 # fmt: on
 

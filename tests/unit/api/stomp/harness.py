@@ -19,6 +19,15 @@ PATIENCE_S = 60.0
 BEARER: dict[str, Any] = {"additional_headers": {"authorization": f"Bearer {TOKEN}"}}
 
 
+class AnyReader:
+    """Sees all namespaces."""
+
+    default_namespace = "default"
+
+    def sees(self, _namespace: str) -> bool:
+        return True
+
+
 class Peer:
     """Frames out and in. What is a heart-beat is counted, not returned."""
 

@@ -20,7 +20,7 @@ from shunter.model.objects.testbeds import Slot, SlotPlace, TestbedStatus
 from tests.contracts.memory_objects import MemoryObjectService
 from tests.contracts.objects import batch_job, testbed
 from tests.unit.api.fake_gateway import FakeGateway
-from tests.unit.api.stomp.harness import BEARER, Peer, apply, peer, serving, until
+from tests.unit.api.stomp.harness import BEARER, AnyReader, Peer, apply, peer, serving, until
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ class BareApp:
         self._stomp = StompServer(self.hub, StompSettings(**settings))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self._stomp.serve(scope, receive, send, lambda _token: True, is_authenticated=True)
+        await self._stomp.serve(scope, receive, send, lambda _token: AnyReader(), AnyReader())
 
 
 async def test_who_does_not_connect_in_time_is_ended() -> None:

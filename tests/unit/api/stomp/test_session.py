@@ -20,12 +20,14 @@ from shunter.api.stomp.session import (
     Write,
 )
 from shunter.api.stomp.topics import Topic
+from tests.unit.api.stomp.harness import AnyReader
 
 TOKEN = "sesame"
 
 
 def session(*, is_authenticated: bool = True) -> Session:
-    return Session(lambda token: token == TOKEN, is_authenticated=is_authenticated)
+    reader = AnyReader()
+    return Session(lambda token: reader if token == TOKEN else None, reader if is_authenticated else None)
 
 
 def connected(version: str = "1.2", **headers: str) -> Session:
@@ -88,7 +90,7 @@ def test_the_token_may_come_in_several_ways(headers: dict[str, str]) -> None:
 
 
 def test_a_token_of_an_issuer_may_list_many_groups() -> None:
-    made = Session(lambda token: token == "e" * 12_000, is_authenticated=False)
+    made = Session(lambda token: AnyReader() if token == "e" * 12_000 else None)
     [step] = made.receive(frame("CONNECT", passcode="e" * 12_000, **{"accept-version": "1.2"}))
     assert read(step).command == "CONNECTED"
 

@@ -32,6 +32,11 @@ class TenantRegistry:
         """The tenant of a namespace; empty if it belongs to the cluster."""
         return self.namespace_owners.get(namespace, "")
 
+    def share_owner(self, namespace: str, other: str) -> bool:
+        """Whether both belong to the same tenant, or to the cluster: only then may objects in them refer to each
+        other, so that no status names what another tenant owns."""
+        return self.owner_of(namespace) == self.owner_of(other)
+
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
         return {c.TenantSet: self._set, c.TenantDeleted: self._delete}
 
