@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from operator import sub
 
@@ -62,10 +63,7 @@ class Usage(msgspec.Struct, array_like=True, gc=False):
 
 def usage_of(measured: AttemptsUsage, started_ms: Sequence[int], ended_ms: Sequence[int]) -> Usage:
     """Of one range of attempts, which all have a start and an end."""
-    ran_ms = list(map(sub, ended_ms, started_ms))
-    classes: dict[int, int] = {}
-    for number in measured.memory_classes:
-        classes[number] = classes.get(number, 0) + 1
+    ran_ms, classes = list(map(sub, ended_ms, started_ms)), measured.memory_classes
     return Usage(
         attempts=len(ran_ms),
         run_ms=max(0, sum(ran_ms)),
@@ -75,7 +73,7 @@ def usage_of(measured: AttemptsUsage, started_ms: Sequence[int], ended_ms: Seque
         read_bytes=measured.read_bytes,
         written_bytes=measured.written_bytes,
         memory_max_bytes=measured.memory_max_bytes,
-        memory_classes=classes,
+        memory_classes={classes[0]: 1} if len(classes) == 1 else dict(Counter(classes)),
     )
 
 

@@ -150,8 +150,10 @@ def _check_usage(usage: AttemptsUsage, count: int) -> None:
     if len(usage.memory_classes) != count:
         raise _Bad(f"usage.memory_classes: has {len(usage.memory_classes)} classes, and ended_ms has {count} times")
     _require_all_within("usage.memory_classes", usage.memory_classes, 0, MEMORY_CLASS_MAX)
-    for name in ("cpu_ms", "cores_max_milli", "read_bytes", "written_bytes", "memory_max_bytes"):
-        _require_within(f"usage.{name}", getattr(usage, name), 0, USAGE_MAX)
+    amounts = usage.cpu_ms, usage.cores_max_milli, usage.read_bytes, usage.written_bytes, usage.memory_max_bytes
+    if min(amounts) < 0 or max(amounts) > USAGE_MAX:  # nearly never
+        for name, amount in zip(usage.__struct_fields__, amounts, strict=False):
+            _require_within(f"usage.{name}", amount, 0, USAGE_MAX)
 
 
 def _check_started(started: Started) -> None:

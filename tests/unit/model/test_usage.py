@@ -5,15 +5,13 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.usage import MEMORY_CLASS_MAX, SUM_MAX, AttemptsUsage, Usage, class_end_bytes, usage_of
-from shunter.worker.keeper.usage import RangeUsage, TaskUsage, memory_class
+from shunter.worker.keeper.usage import RangeUsage, Used, memory_class, used_by_both
 
 MIB = 2**20
 
 
-def task(cpu_s: float, peak_kib: int) -> TaskUsage:
-    usage = TaskUsage()
-    usage.cpu_s, usage.peak_kib, usage.blocks_read, usage.blocks_written = cpu_s, peak_kib, 2, 4
-    return usage
+def task(cpu_ms: int, peak_kib: int) -> Used:
+    return (0, 0, 0, cpu_ms * 1000, peak_kib, 2, 4)
 
 
 @pytest.mark.parametrize("kib", [1, 4, 5, 7, 8, 1023, 1024, 1300, 10**6, 2**40])
@@ -30,9 +28,14 @@ def test_a_larger_memory_has_no_lower_class() -> None:
 
 def test_a_keeper_adds_up_a_range_and_rates_only_attempts_that_ran_for_a_while() -> None:
     found = RangeUsage()
-    found.add(task(0.2, 64 * 1024), 400)
-    found.add(task(0.005, 16 * 1024), 5)
+    found.add(task(200, 64 * 1024), 400)
+    found.add(task(5, 16 * 1024), 5)
     assert found.encoded() == f"[205,500,2048,4096,{64 * MIB},{[memory_class(65536), memory_class(16384)]}]"
+
+
+def test_the_processes_of_a_task_add_up_and_its_peak_is_that_of_the_largest() -> None:
+    one, other = (1, 2, 3, 4, 50, 6, 7), (10, 20, 30, 40, 5, 60, 70)
+    assert used_by_both(one, other) == used_by_both(other, one) == (11, 22, 33, 44, 50, 66, 77)
 
 
 def test_usage_is_added_up() -> None:

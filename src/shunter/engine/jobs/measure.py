@@ -10,10 +10,9 @@ from shunter.model.usage import Usage
 
 def take_usage(round: Round, job: int) -> dict[str, Usage]:
     """All that a job used, which ends in this round."""
-    total: dict[str, Usage] = {}
-    for groups in (round.state.job_usage.of_job(job), round.usage.pop(job, {})):
-        for name, usage in groups.items():
-            total.setdefault(name, Usage()).add(usage)
+    total, stored = round.usage.pop(job, {}), round.state.job_usage.of_job(job)
+    for name, usage in stored.items():  # nothing, if the job also began in this round
+        total.setdefault(name, Usage()).add(usage)
     return total
 
 

@@ -4,7 +4,7 @@ those of `model.protocol.worker_messages`, so the worker passes them on unchange
 from __future__ import annotations
 
 from .json_lines import encode
-from .usage import RangeUsage, TaskUsage
+from .usage import RangeUsage, Used
 from .work_queue import TaskRange
 
 TYPE_CHECKING = False
@@ -32,16 +32,16 @@ class EndedRange:
         self.ended: list[int] = []
         self.usage = RangeUsage()
 
-    def add(self, exit_code: int, times_ms: tuple[int, int], usage: TaskUsage | None) -> None:
+    def add(self, exit_code: int, times_ms: tuple[int, int], used: Used | None) -> None:
         self.exits.append(exit_code)
         self.started.append(times_ms[0])
         self.ended.append(times_ms[1])
-        if usage is not None:
-            self.usage.add(usage, times_ms[1] - times_ms[0])
+        if used:
+            self.usage.add(used, times_ms[1] - times_ms[0])
 
     def encoded(self) -> str:
         task_range = self.task_range
-        usage = self.usage.encoded() if self.usage.classes else "null"
+        usage = self.usage.encoded() if self.usage.peaks_kib else "null"
         exits = self.exits if any(self.exits) else []  # a list of whole numbers is JSON as Python prints it
         return (
             f"[{task_range.job},{task_range.group},{task_range.attempt},{self.first},{exits},{self.started},{self.ended},"
@@ -73,7 +73,7 @@ class Results:
         exit_code: int,
         times_ms: tuple[int, int],
         log: tuple[int, int],
-        usage: TaskUsage | None = None,
+        used: Used | None = None,
     ) -> None:
         """A plain exit. `log` is the segment and the record."""
         ended_range = self._open_range
@@ -85,13 +85,13 @@ class Results:
         ):
             ended_range = self._open_range = EndedRange(task_range, index, log[0], log[1], "", "")
             self._ended.append(ended_range)
-        ended_range.add(exit_code, times_ms, usage)
+        ended_range.add(exit_code, times_ms, used)
 
     def add_abnormal(
-        self, ended_range: EndedRange, exit_code: int, times_ms: tuple[int, int], usage: TaskUsage | None = None
+        self, ended_range: EndedRange, exit_code: int, times_ms: tuple[int, int], used: Used | None = None
     ) -> None:
         """Anything but a plain exit: a run of its own."""
-        ended_range.add(exit_code, times_ms, usage)
+        ended_range.add(exit_code, times_ms, used)
         self._ended.append(ended_range)
         self._open_range = None
 

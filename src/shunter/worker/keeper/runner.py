@@ -9,12 +9,14 @@ import os
 import select
 from time import monotonic, time
 
+from .children import Children
 from .contact import Contact, describe
 from .output import Output
 from .process_tree import ProcessTree
 from .results import EndedRange, Results
 from .segments import Segments
 from .task import Starter, Task, describe_failure, describe_start_error
+from .usage import used_by_both
 from .work_queue import TaskRange
 
 TYPE_CHECKING = False
@@ -68,6 +70,7 @@ class Runner:
         self._lane_context = lane_context
         self._contact = contact
         self._output = Output(poll, segments)
+        self._children = Children()
         self._exit_poll = select.poll()  # processes left after a task has exited
         for fd in self._output.fds:
             self._exit_poll.register(fd, select.POLLIN)
@@ -176,19 +179,17 @@ class Runner:
 
     def _reap(self, task: Task | None) -> bool:
         """Collect ended children. True when none is left: neither the task nor anything that it started."""
-        while True:
-            try:
-                pid, status, used = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                if task is not None and not task.exited:
-                    self._mark_exited(task)
-                return True
-            if pid == 0:
-                return False
+        children = self._children
+        while (pid := children.collect()) > 0:
             if task is not None:
-                task.usage.add(used)
+                task.used = used_by_both(task.used, children.used) if task.used else children.used
                 if pid == task.pid:
-                    task.status = status
+                    task.status = children.status
+        if pid == 0:
+            return False
+        if task is not None and not task.exited:
+            self._mark_exited(task)
+        return True
 
     def _advance(self, task: Task, woken: bool) -> int:
         """Handle timeouts; returns how many milliseconds to sleep at most."""
@@ -253,10 +254,10 @@ class Runner:
         if how or detail:
             run = EndedRange(task_range, task.index, segments.number, record, how, detail)
             segments.write_error = ""
-            results.add_abnormal(run, task.exit_code(), times_ms, task.usage)
+            results.add_abnormal(run, task.exit_code(), times_ms, task.used)
         else:
             code = task.exit_code() if task.status else 0
-            results.add_ended(task_range, task.index, code, times_ms, (segments.number, record), task.usage)
+            results.add_ended(task_range, task.index, code, times_ms, (segments.number, record), task.used)
         if segments.is_large:
             segments.rotate()
         return monotonic()

@@ -10,7 +10,7 @@ from .scratch import Scratch, tree_bytes
 from .segments import ERR, OUT, Segments
 from .task_setup import TaskSetup
 from .task_user import Identity, StartError
-from .usage import TaskUsage
+from .usage import Used
 from .work_queue import Environment, NotOnPath, Spec, TaskRange
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ class Task:
         "started_ms",
         "status",
         "task_range",
-        "usage",
+        "used",
         "woken_at",
     )  # fmt: skip
 
@@ -68,7 +68,7 @@ class Task:
         self.detail = ""  # the worker's message about it
         self.kill_at = 0.0  # when the grace is over; meaningful while ending
         self.disk_check_at = 0.0
-        self.usage = TaskUsage()
+        self.used: Used | None = None  # by its processes that have ended
 
     def start_by_date(self, now_ms: int, now: float) -> int:
         """When it started, by the present date: after a change of the date, counted back from now."""

@@ -3,61 +3,46 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from resource import struct_rusage
-
 BLOCK_BYTES = 512  # of the kernel's counts of blocks
 RATED_MS_MIN = 100  # a shorter attempt tells little about how many cores it keeps busy
 
+Used = tuple[int, ...]  # as `Children.used` says
 
-class TaskUsage:
-    """Of one attempt: its processes, and those that they waited for. The peak is that of the largest process."""
 
-    __slots__ = ("blocks_read", "blocks_written", "cpu_s", "peak_kib")
-
-    def __init__(self) -> None:
-        self.cpu_s = 0.0
-        self.peak_kib = 0
-        self.blocks_read = 0
-        self.blocks_written = 0
-
-    def add(self, used: struct_rusage) -> None:
-        self.cpu_s += used.ru_utime + used.ru_stime
-        if used.ru_maxrss > self.peak_kib:
-            self.peak_kib = used.ru_maxrss
-        self.blocks_read += used.ru_inblock
-        self.blocks_written += used.ru_oublock
+def used_by_both(one: Used, other: Used) -> Used:
+    """By two processes of a task. The peak is that of the larger one."""
+    times = [one[place] + other[place] for place in range(4)]
+    return (*times, max(one[4], other[4]), one[5] + other[5], one[6] + other[6])
 
 
 class RangeUsage:
     """Of the attempts of one range."""
 
-    __slots__ = ("blocks_read", "blocks_written", "classes", "cores_max_milli", "cpu_s", "peak_kib")
+    __slots__ = ("blocks_read", "blocks_written", "cores_max_milli", "cpu_us", "peaks_kib")
 
     def __init__(self) -> None:
-        self.cpu_s = 0.0
+        self.cpu_us = 0
         self.cores_max_milli = 0
-        self.peak_kib = 0
         self.blocks_read = 0
         self.blocks_written = 0
-        self.classes: list[int] = []
+        self.peaks_kib: list[int] = []  # of each attempt
 
-    def add(self, usage: TaskUsage, ran_ms: int) -> None:
-        self.cpu_s += usage.cpu_s
-        self.blocks_read += usage.blocks_read
-        self.blocks_written += usage.blocks_written
-        self.peak_kib = max(self.peak_kib, usage.peak_kib)
-        self.classes.append(memory_class(usage.peak_kib))
+    def add(self, used: Used, ran_ms: int) -> None:
+        user_s, user_us, system_s, system_us, peak_kib, blocks_read, blocks_written = used
+        cpu_us = (user_s + system_s) * 1_000_000 + user_us + system_us
+        self.cpu_us += cpu_us
+        self.blocks_read += blocks_read
+        self.blocks_written += blocks_written
+        self.peaks_kib.append(peak_kib)
         if ran_ms >= RATED_MS_MIN:
-            self.cores_max_milli = max(self.cores_max_milli, int(usage.cpu_s * 1_000_000 / ran_ms))
+            self.cores_max_milli = max(self.cores_max_milli, cpu_us // ran_ms)
 
     def encoded(self) -> str:
         """The fields of `model.protocol.worker_messages.AttemptsUsage`."""
         read, written = self.blocks_read * BLOCK_BYTES, self.blocks_written * BLOCK_BYTES
         return (
-            f"[{round(self.cpu_s * 1000)},{self.cores_max_milli},{read},{written},{self.peak_kib * 1024},"
-            f"{self.classes}]"
+            f"[{(self.cpu_us + 500) // 1000},{self.cores_max_milli},{read},{written},{max(self.peaks_kib) * 1024},"
+            f"{[memory_class(kib) for kib in self.peaks_kib]}]"
         )
 
 
