@@ -65,13 +65,14 @@ RULES: dict[str, tuple[str, str]] = {
     ),
     "engine.read": ("model .changes .jobs .services .state .state.registries", "numpy"),
     "engine.jobs": (
-        "model ports testbeds .changes .objects .read .round .secrets .services .state .state.registries .timers",
+        "model ports testbeds .changes .identity .objects .read .round .secrets .services .state .state.registries "
+        ".timers",
         "msgspec numpy",
     ),
     "engine.services.rollout": ("model", "msgspec"),  # pure
     "engine.services": (
-        "model planning .changes .jobs .nodes .placement .round .secrets .services.rollout .state .state.registries "
-        ".timers",
+        "model planning .changes .identity .jobs .nodes .placement .round .secrets .services.rollout .state "
+        ".state.registries .timers",
         "msgspec numpy",
     ),
     "engine.nodes": (
@@ -79,7 +80,7 @@ RULES: dict[str, tuple[str, str]] = {
         "msgspec numpy",
     ),
     "engine.objects": (
-        "model planning ports testbeds .changes .jobs .round .services .state .state.registries .timers",
+        "model planning ports testbeds .changes .identity .jobs .round .services .state .state.registries .timers",
         "msgspec",
     ),
     "engine.placement": (

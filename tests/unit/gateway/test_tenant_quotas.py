@@ -9,8 +9,10 @@ import pytest
 from shunter.engine.state.registries.tenants import Tenant
 from shunter.model.errors import Busy, Conflict
 from shunter.model.identity.quotas import PLACED
+from shunter.model.objects.object_meta import ObjectName
 from shunter.ports.identity import TenantChange
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
+from tests.unit.gateway.tenant_world import objects_of
 
 
 async def create(harness: GatewayHarness, name: str, **quotas: int) -> None:
@@ -127,6 +129,62 @@ def test_a_task_that_could_never_start_within_a_quota_is_refused() -> None:
         with pytest.raises(Conflict, match=expected):
             await harness.run("mine", namespace="red", resources={"cpu": 8})
         await harness.run("mine", namespace="blue", resources={"cpu": 8})
+
+    run_scenario(scenario)
+
+
+def test_a_gang_that_could_never_start_within_a_quota_is_refused() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await create(harness, "red", running=4, cpu=3000)
+        for count, cpu, words in (
+            (5, "100m", "4 running, but its gang needs 5"),
+            (2, "2", "3 cpu, but its gang needs 4"),
+        ):
+            with pytest.raises(Conflict, match=f"tenant 'red' has a quota of {words} together; use a smaller gang"):
+                await harness.run("gang", count, namespace="red", gang=True, resources={"cpu": cpu})
+        groups = [{"name": name, "count": 3, "command": ["a"]} for name in ("a", "b")]
+        document = {"apiVersion": "shunter.dev/v1", "kind": "Job", "metadata": {"name": "both"}}
+        with pytest.raises(Conflict, match="its gang needs 6"):
+            whole = {**document, "spec": {"gang": True, "groups": groups}}
+            await harness.gateway.jobs.submit([whole], namespace="red", key=None)
+        apart = {**document, "spec": {"groups": [{**each, "gang": True} for each in groups]}}
+        await harness.gateway.jobs.submit([apart], namespace="red", key=None)
+
+    run_scenario(scenario)
+
+
+def test_an_application_larger_than_a_quota_fails_and_a_smaller_one_counts_as_running() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await create(harness, "red", running=1)
+        await harness.join("n1")
+        await harness.engine.label_node("n1", {"example.org/lab": "0"})
+        testbed, small, large, schedule_small, schedule_large = objects_of("red", slots="example.org/lab")
+        schedule_large["spec"]["queueBased"] *= 2  # two slots, so two executors
+        await harness.gateway.objects.apply([testbed, small, large, schedule_large], namespace="red")
+        await harness.settle()
+        failed = await harness.gateway.explain.why_object("BatchJob", ObjectName("red", "past"))
+        assert "tenant 'red' has a quota of 1 running, but it needs 2 together; ask for fewer tasks" in failed.sentence
+        await harness.gateway.objects.delete("Scheduling", ObjectName("red", "past"))
+        await harness.gateway.objects.apply([schedule_small], namespace="red")
+        await harness.run("job", namespace="red", resources={"cpu": "1"})
+        assert used(harness)["running"] == 1
+        assert "tenant red uses 1 of its quota of 1 running" in await why(harness, "job")
+
+    run_scenario(scenario)
+
+
+def test_why_says_that_a_quota_that_was_lowered_keeps_tasks_from_ever_starting() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await create(harness, "red")
+        await harness.join("n1", cpu=2)
+        await harness.run("filler", 2, resources={"cpu": 1})
+        await harness.run("gang", 3, namespace="red", gang=True, resources={"cpu": 1})
+        await harness.run("big", 1, namespace="red", resources={"cpu": 2})
+        await harness.gateway.tenants.update("red", TenantChange(quotas={"running": 2, "cpu": 1000}))
+        await harness.settle()
+        never = "can never start within the quota of"
+        assert f"the gang needs 3 running and {never} 2 of tenant red" in await why(harness, "gang")
+        assert f"the next task needs 2 cpu and {never} 1 of tenant red" in await why(harness, "big")
 
     run_scenario(scenario)
 

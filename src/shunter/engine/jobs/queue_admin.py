@@ -4,20 +4,17 @@ gateway."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round
 from shunter.engine.state.records import ranges_where
 from shunter.engine.state.registries.queues import UNLIMITED, Queue
-from shunter.engine.state.registries.tenants import Tenant
 from shunter.engine.state.state import State
 from shunter.model.errors import Busy, Conflict, NotFound
-from shunter.model.identity.quotas import PLACED, QUEUED, placed_needs
 from shunter.model.job.spec import DEFAULT_OPTIONS, QUEUE_DEFAULT, JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
-from shunter.model.resources import format_amount
 from shunter.ports.admin import QueueChange
 
 _QUEUED = int(TaskState.QUEUED)
@@ -68,53 +65,6 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
                 purged += last - first + 1
             round.dirty.maybe_finished[job.id] = None
     return purged
-
-
-def check_tenant_quotas(round: Round, specs: Sequence[JobSpec]) -> None:
-    """Refuse the whole submit or update if a tenant would have more tasks waiting than its quota, or if a task could
-    never start because of one."""
-    state, added = round.state, Counter[str]()
-    for spec in specs:
-        owner = state.tenants.owner_of(spec.namespace)
-        if owner and not spec.is_template:
-            added[spec.namespace] += _added_tasks(state, spec)
-            _check_task_quotas(state.tenants.tenants[owner], spec)
-    check_queued_quotas(state, added)
-
-
-def check_queued_quotas(state: State, added: Mapping[str, int]) -> None:
-    """`added`: how many tasks would wait in addition, by namespace. Raises Conflict if that can never be accepted, and
-    Busy if it cannot be now."""
-    added_by_owner: Counter[str] = Counter()
-    for namespace, count in added.items():
-        added_by_owner[state.tenants.owner_of(namespace)] += count
-    for name, count in added_by_owner.items():
-        tenant = state.tenants.tenants.get(name)
-        limit = None if tenant is None else tenant.quotas.get(QUEUED)
-        if tenant is None or limit is None or count <= 0:
-            continue
-        if count > limit:
-            fix = "ask for fewer, or ask an administrator of the cluster to raise it"
-            raise Conflict(f"tenant '{name}' has a quota of {limit} queued tasks, but this adds {count}; {fix}")
-        queued = sum(state.pending_tasks[namespace] for namespace in tenant.namespaces)
-        if queued + count > limit:
-            raise Busy(f"tenant '{name}' has {queued} of {limit} queued tasks, and this adds {count}", 5.0)
-
-
-def _added_tasks(state: State, spec: JobSpec) -> int:
-    """An unfinished job of that name is updated, or is the same one."""
-    job = state.find_job(spec.namespace, spec.name)
-    return spec.count if job is None else max(0, spec.count - sum(group.count for group in job.spec_version.groups))
-
-
-def _check_task_quotas(tenant: Tenant, spec: JobSpec) -> None:
-    for group in spec.groups:
-        for name, need in zip(PLACED, placed_needs(group.needs), strict=True):
-            limit = tenant.quotas.get(name)
-            if limit is not None and need > limit:
-                most, needed = format_amount(name, limit), format_amount(name, need)
-                fix = "request less, or ask an administrator of the cluster to raise it"
-                raise Conflict(f"tenant '{tenant.name}' has a quota of {most} {name}, but a task needs {needed}; {fix}")
 
 
 def check_queue_limits(round: Round, specs: Sequence[JobSpec]) -> None:

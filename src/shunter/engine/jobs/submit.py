@@ -11,9 +11,10 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
+from shunter.engine.identity.quota_checks import check_tenant_quotas
 from shunter.engine.jobs.dependencies import resolve_run, settle_ended_dependencies, topological_order
 from shunter.engine.jobs.job_timers import set_job_timers
-from shunter.engine.jobs.queue_admin import check_queue_limits, check_tenant_quotas
+from shunter.engine.jobs.queue_admin import check_queue_limits
 from shunter.engine.jobs.stop import arm_queue_timeout
 from shunter.engine.round import Round
 from shunter.engine.secrets.secrets import check_references

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
+from shunter.engine.identity.quota_checks import quota_problems
 from shunter.engine.jobs.job_timers import fail_job
 from shunter.engine.jobs.stop import on_stop, stop_range
 from shunter.engine.jobs.submit import start_run
@@ -56,7 +57,8 @@ def start_application(round: Round, job: BatchJob, start: StartApplication) -> i
     hosts = [_node_address(round.state, place.node) for place in start.places]
     secret = f"{round.random.getrandbits(SECRET_BITS):x}" if job.spec.spark is not None else ""
     name, sealed = _seal(round, job, secret)
-    spec = _with_task_sets(application_job(job, start, hosts, "" if sealed else secret), job)
+    spec = _within_quotas(round.state, application_job(job, start, hosts, "" if sealed else secret))
+    spec = _with_task_sets(spec, job)
     if sealed is not None:
         round.record(c.SecretSet(spec.namespace, name, 1, sealed, job.meta.user, round.now_ms))
         spec = _with_secret(spec, name)
@@ -65,6 +67,15 @@ def start_application(round: Round, job: BatchJob, start: StartApplication) -> i
     if not any(group.name == DRIVER for group in spec.groups):
         _add_executors(round, core_job, start.places)
     return core_job.id
+
+
+def _within_quotas(state: State, spec: JobSpec) -> JobSpec:
+    """All its tasks run at once. Raises CannotStart if a quota of its tenant could never admit them."""
+    tenant = state.tenants.limited.get(state.tenants.owner_of(spec.namespace))
+    problems = [] if tenant is None else [*quota_problems(tenant, spec, start_together=True)]
+    if problems:
+        raise CannotStart(problems)
+    return spec
 
 
 def _seal(round: Round, job: BatchJob, secret: str) -> tuple[str, SealedValue | None]:

@@ -10,9 +10,9 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
+from shunter.engine.identity.quota_checks import check_queued_quotas, check_tenant_quotas
 from shunter.engine.jobs.dependencies import unblock_if_ready
 from shunter.engine.jobs.job_timers import set_job_timers
-from shunter.engine.jobs.queue_admin import check_queued_quotas, check_tenant_quotas
 from shunter.engine.round import Round
 from shunter.engine.secrets.secrets import check_references
 from shunter.engine.state.apply_services import GROUPS_DECODER, is_same_but_for_counts, version_of

@@ -106,6 +106,9 @@ def _quotas_reached(task_class: TaskClass, view: ClusterView, gang: Mapping[Task
     for name, limit, used, need in zip(PLACED, quota.limits, quota.used, needs, strict=True):
         if need and used + need > limit:
             in_use, most, more = (format_amount(name, each) for each in (used, limit, need))
+            if need > limit:
+                yield f"{who} {more} {name} and can never start within the quota of {most} of tenant {quota.tenant}"
+                continue
             yield f"tenant {quota.tenant} uses {in_use} of its quota of {most} {name}, and {who} {more}"
 
 
