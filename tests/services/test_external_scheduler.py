@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,34 @@ async def test_a_policy_that_fails_is_told_asked_again_and_does_not_end_the_proc
             session.refusals.overruled_until_ms = 0  # the time has passed
             await harness.ended(await harness.submit("by-itself"))
             await harness.until(lambda: nodes_of(scheduler) == {3}, "it has decided")
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.array([1.5]), np.array(["one"]), np.array([2**63], np.uint64), np.array([None]), 1]
+)
+async def test_a_policy_whose_decision_cannot_be_sent_is_asked_again(wrong: Any) -> None:
+    """Divided room is a fraction of a task, for example."""
+
+    class Fraction(LastNode):
+        times = 0
+
+        def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
+            decision = super().decide(view, now, budget)
+            if decision.placements and self.times < 3:
+                self.times += 1
+                decision.placements[0] = replace(decision.placements[0], counts=wrong)
+            return decision
+
+    async with open_scheduler_harness() as harness:
+        harness.use_external_policy("last-node")
+        policy = Fraction()
+        async with running(harness, policy) as scheduler:
+            await harness.until(lambda: harness.engine.schedulers.sessions(), "it is connected")
+            await harness.ended(await harness.submit("at-last"))
+            assert policy.times == 3
+            await harness.until(lambda: nodes_of(scheduler) == {3}, "it has decided")
+            [session] = harness.engine.schedulers.sessions()
+            assert session.refusals.last_reason.startswith("the policy failed: ")
 
 
 async def test_a_policy_that_exceeds_its_budget_is_asked_again() -> None:

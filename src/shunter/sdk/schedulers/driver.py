@@ -44,6 +44,7 @@ RENEW_SHARE = 3  # how many times a lease is renewed before it would end
 DECISIONS_MAX = 1_000
 FAILED_RETRY_MS = 1_000  # when a policy that failed is asked again, at the latest
 ERROR_SIZE_MAX = 500
+UNSENDABLE = (TypeError, ValueError, OverflowError)  # a decision has values that are no numbers, or too large
 log = Log(__name__)
 
 
@@ -189,27 +190,35 @@ class ExternalScheduler:
                 policy_host.observe(situation)
                 continue
             row = self._ask_policy(policy_host, situation)
-            if row.error and self.mode == SHADOW:
-                continue
-            answer = self._send(link, session.lease.token, row)
+            try:
+                answer = self._send(link, session.lease.token, row)
+            except UNSENDABLE as error:
+                row = self._failure(situation, error)
+                answer = self._send(link, session.lease.token, row)
             if answer is not None:
                 self._record(Decided(situation, row, answer))
 
     def _ask_policy(self, policy_host: PolicyHost, situation: Situation) -> DecisionRow:
-        """A policy that fails decides nothing. The manager is told, shows it to users, and asks again."""
         view = policy_host.observe(situation)
         try:
             return policy_host.decide_on(view, situation)
         except Exception as error:  # code of the user
-            reason = f"{type(error).__name__}: {error}"[:ERROR_SIZE_MAX]
-            write = log.error if reason == self._last_failure else log.exception  # the traceback once
-            write("scheduler.failed", scheduler=self.name, error=reason)
-            self._last_failure = reason
-            number = situation.delta.number
-            return DecisionRow(situation.delta.version, number, error=reason, again_in_ms=FAILED_RETRY_MS)
+            return self._failure(situation, error)
+
+    def _failure(self, situation: Situation, error: Exception) -> DecisionRow:
+        """A policy that fails decides nothing. The manager is told, shows it to users, and asks again."""
+        reason = f"{type(error).__name__}: {error}"[:ERROR_SIZE_MAX]
+        write = log.error if reason == self._last_failure else log.exception  # the traceback once
+        write("scheduler.failed", scheduler=self.name, error=reason)
+        self._last_failure = reason
+        number = situation.delta.number
+        return DecisionRow(situation.delta.version, number, error=reason, again_in_ms=FAILED_RETRY_MS)
 
     def _send(self, link: Link, token: str, row: DecisionRow) -> DecisionAnswer | None:
-        """None if the manager refused the decision as a whole, for example because it exceeds the budget."""
+        """None if the manager refused the decision as a whole, for example because it exceeds the budget, and for the
+        failure of a shadow. Raises UNSENDABLE."""
+        if row.error and self.mode == SHADOW:
+            return None
         try:
             return _retry_while_busy(partial(link.decide, token, row), self._is_stopping)
         except (Conflict, Forbidden, Unauthorized, NotFound):
