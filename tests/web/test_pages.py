@@ -21,7 +21,8 @@ PAGES = [
     "jobs/default/hello@1/events", "jobs/default/hello@1/graph", "jobs/default/hello@1/runs",
     "jobs/default/hello@1/details", "jobs/default/hello@1/timeline", "jobs/default/hello@1/manifest",
     "jobs/default/hello@1/usage", "create", "testbeds", "testbeds/default/bench/slots",
-    "decisions", "analytics", "analytics?range=15m", "nowhere",
+    "decisions", "analytics", "analytics?range=15m", "queues", "access/you", "access/users", "access/keys",
+    "access/tenants", "access/secrets", "access/audit", "nowhere",
 ]  # fmt: skip
 DIALOGS = [("testbeds", "New testbed"), ("testbeds/default/bench/slots", "New BatchJob"), ("decisions", "spread")]
 SERIOUS = ("serious", "critical")

@@ -75,6 +75,7 @@ const node = createRoute({
 const create = createRoute({
   getParentRoute: () => rootRoute,
   path: "/create",
+  validateSearch: (search): { from?: string | undefined } => ({ from: text(search.from) }),
   component: lazyRouteComponent(() => import("./pages/create/Create"), "Create"),
 });
 
@@ -88,6 +89,30 @@ const testbed = createRoute({
   getParentRoute: () => rootRoute,
   path: "/testbeds/$namespace/$name/$tab",
   component: lazyRouteComponent(() => import("./pages/testbeds/Testbed"), "TestbedPage"),
+});
+
+const queues = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/queues",
+  component: lazyRouteComponent(() => import("./pages/queues/Queues"), "Queues"),
+});
+
+const access = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/access/$tab",
+  validateSearch: (search): { user?: string | undefined; operation?: string | undefined } => ({
+    user: text(search.user),
+    operation: text(search.operation),
+  }),
+  component: lazyRouteComponent(() => import("./pages/access/Access"), "Access"),
+});
+
+const accessStart = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/access",
+  beforeLoad: () => {
+    throw redirect({ to: "/access/$tab", params: { tab: "you" }, replace: true });
+  },
 });
 
 const decisions = createRoute({
@@ -116,7 +141,8 @@ const events = createRoute({
 });
 
 const routeTree = rootRoute.addChildren([
-  overview, jobs, job, jobStart, nodes, node, create, testbeds, testbed, decisions, analytics, events,
+  overview, jobs, job, jobStart, nodes, node, queues, create, testbeds, testbed, decisions,
+  analytics, events, access, accessStart,
 ]); // biome-ignore format: a table
 
 export function makeRouter(queries: QueryClient) {

@@ -29,6 +29,7 @@ from shunter.model.lifecycles import JobState
 from shunter.model.resources import format_duration
 from shunter.model.rest.admin_fields import AUTO, OFF, ON
 from shunter.model.rest.cluster_views import ClusterInfo, LicenceView
+from shunter.model.rest.identity_views import ReachedCluster
 from shunter.model.timestamps import iso
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.planning.view import Nodes
@@ -77,6 +78,10 @@ class Cluster:
         """Needs no token. A leader is healthy if it can commit, a follower if it has a state to read."""
         if problem := self._engine.health_problem:
             raise Unavailable(problem)
+
+    def reached(self) -> ReachedCluster:
+        info = self._manager_info
+        return ReachedCluster(name=info.name, policy=self._engine.policy.name, simulated=info.is_simulated)
 
     async def info(self) -> ClusterInfo:
         await self._engine.wait_committed()

@@ -203,7 +203,7 @@ class LocalGateway:
             sign_in=SignIn(caller, self._authentication.sessions, self._oidc, self._authentication.admit),
             telemetry=self._bind_telemetry(caller),
             secrets=Secrets(caller, engine, scope),
-            identity=Identity(caller, engine, self._clock, scope),
+            identity=Identity(caller, engine, self._clock, scope, self._cluster.reached),
             tenants=Tenants(caller, engine),
             audit=AuditLog(caller, engine, store),
             join_tokens=self._bind_join_tokens(caller),

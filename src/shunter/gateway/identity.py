@@ -4,7 +4,7 @@ that have one. Implement `ports.identity`."""
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -39,6 +39,7 @@ from shunter.model.rest.identity_views import (
     MeView,
     NewJoinTokenView,
     NewKeyView,
+    ReachedCluster,
     UserPage,
     UserView,
 )
@@ -52,8 +53,11 @@ NO_LISTENER = "no manager listens for workers of other machines; start one with 
 
 
 class Identity:
-    def __init__(self, caller: Principal, engine: Engine, clock: Clock, scope: Scope) -> None:
+    def __init__(
+        self, caller: Principal, engine: Engine, clock: Clock, scope: Scope, reached: Callable[[], ReachedCluster]
+    ) -> None:
         self._caller, self._engine, self._clock, self._scope = caller, engine, clock, scope
+        self._reached = reached
 
     async def me(self) -> MeView:
         await self._engine.wait_committed()
@@ -64,6 +68,7 @@ class Identity:
         return MeView(
             user=caller.user,
             roles=list(roles),
+            cluster=self._reached(),
             key=caller.key or None,
             expires_at=expires_at,
             tenant=caller.tenant or None,

@@ -112,3 +112,25 @@ export function replayDecision(decision: string, policy: string): Promise<Schema
     client.POST("/api/v1/flight/decisions/{decision}/replay", { params: { path: { decision } }, body: { policy } }),
   );
 }
+
+export function revokeKey(key: string): Promise<unknown> {
+  return body(client.DELETE("/api/v1/keys/{key}", { params: { path: { key } } }));
+}
+
+export function pauseQueue(queue: string, paused: boolean): Promise<unknown> {
+  return body(client.PATCH("/api/v1/queues/{queue}", { params: { path: { queue } }, body: { paused } }));
+}
+
+interface TemplateKey {
+  namespace: string;
+  name: string;
+}
+
+export function pauseTemplate({ namespace, name }: TemplateKey, paused: boolean): Promise<unknown> {
+  return body(
+    client.PATCH("/api/v1/templates/{template}", {
+      params: { path: { template: name }, query: { namespace } },
+      body: { paused },
+    }),
+  );
+}

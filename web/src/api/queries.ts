@@ -76,6 +76,19 @@ export function whyQuery({ namespace, job }: JobKey) {
   });
 }
 
+export function manifestQuery({ namespace, job }: JobKey, version: number | undefined) {
+  return queryOptions({
+    queryKey: ["job", namespace, job, "manifest", version],
+    queryFn: () =>
+      body(
+        client.GET("/api/v1/jobs/{job}/manifest", {
+          params: { path: { job }, query: { namespace, ...(version === undefined ? {} : { version }) } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+}
+
 export function runsQuery({ namespace, job }: JobKey) {
   return queryOptions({
     queryKey: ["job", namespace, job, "runs"],
@@ -304,3 +317,60 @@ export function analyticsBetween(start: string, stop: string | null) {
     placeholderData: keepPreviousData,
   });
 }
+
+const ACCESS_PAGE = 100;
+
+/** Reads a list of the API page by page. */
+function pages<T extends { next: string | null }>(
+  queryKey: readonly unknown[],
+  read: (query: { limit: number; after?: string }) => Promise<T>,
+) {
+  return infiniteQueryOptions({
+    queryKey,
+    queryFn: ({ pageParam }) => read({ limit: ACCESS_PAGE, ...(pageParam ? { after: pageParam } : {}) }),
+    initialPageParam: "",
+    getNextPageParam: (page) => page.next,
+  });
+}
+
+export const usersQuery = pages(["users"], (query) => body(client.GET("/api/v1/users", { params: { query } })));
+
+export const keysQuery = pages(["keys"], (query) => body(client.GET("/api/v1/keys", { params: { query } })));
+
+export const tenantsQuery = pages(["tenants"], (query) => body(client.GET("/api/v1/tenants", { params: { query } })));
+
+export function tenantQuery(tenant: string) {
+  return queryOptions({
+    queryKey: ["tenants", tenant],
+    queryFn: () => body(client.GET("/api/v1/tenants/{tenant}", { params: { path: { tenant } } })),
+    refetchInterval: 5000,
+  });
+}
+
+export function secretsQuery(namespace: string) {
+  return pages(["secrets", namespace], (query) =>
+    body(client.GET("/api/v1/secrets", { params: { query: { ...query, namespace } } })),
+  );
+}
+
+export function auditQuery({ user, operation }: { user?: string | undefined; operation?: string | undefined }) {
+  const filter = { ...(user ? { user } : {}), ...(operation ? { operation } : {}) };
+  return pages(["audit", filter], (query) =>
+    body(client.GET("/api/v1/audit", { params: { query: { ...query, ...filter } } })),
+  );
+}
+
+export const jobCountsQuery = queryOptions({
+  queryKey: ["jobs", "counts"],
+  queryFn: () => body(client.GET("/api/v1/job-counts", { params: { query: { namespace: ALL, group_by: "state" } } })),
+});
+
+export const templatesQuery = queryOptions({
+  queryKey: ["templates"],
+  queryFn: () => body(client.GET("/api/v1/templates", { params: { query: { namespace: ALL, limit: 500 } } })),
+});
+
+export const deadQuery = queryOptions({
+  queryKey: ["dead"],
+  queryFn: () => body(client.GET("/api/v1/dead", { params: { query: { namespace: ALL, limit: 200 } } })),
+});

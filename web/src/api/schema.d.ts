@@ -3260,6 +3260,8 @@ export interface components {
             user: string;
             roles: string[];
             /** @default null */
+            cluster: components["schemas"]["ReachedCluster"] | null;
+            /** @default null */
             key: string | null;
             /** @default null */
             expires_at: string | null;
@@ -3275,6 +3277,15 @@ export interface components {
             queue: string | null;
             /** @default null */
             authority: string | null;
+        };
+        /**
+         * ReachedCluster
+         * @description What every page of the web UI says about the cluster.
+         */
+        ReachedCluster: {
+            name: string;
+            policy: string;
+            simulated: boolean;
         };
         /** UserPage */
         UserPage: {

@@ -31,7 +31,10 @@ export function SeriesChart({ label, values, start, stepS, format, summary, max 
   return (
     <figure className={styles.chart}>
       <figcaption>
-        <span className={styles.label}>{label}</span> <strong>{summary}</strong>
+        <span className={styles.label} title={label}>
+          {label}
+        </span>{" "}
+        <strong>{summary}</strong>
       </figcaption>
       <svg
         viewBox={`0 0 ${values.length} ${HEIGHT}`}

@@ -1,6 +1,9 @@
 /** The parts of a page, each with its own address. */
 import { Link } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 import styles from "./Tabs.module.css";
+
+const OTHERS_IN_SIGHT = 60;
 
 interface TabsProps {
   label: string;
@@ -11,8 +14,14 @@ interface TabsProps {
 }
 
 export function Tabs({ label, tabs, to, params }: TabsProps) {
+  const bar = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is open
+  useEffect(() => {
+    const open = bar.current?.querySelector<HTMLElement>("[aria-current]");
+    if (bar.current && open) bar.current.scrollLeft = open.offsetLeft - bar.current.offsetLeft - OTHERS_IN_SIGHT;
+  }, [params.tab]);
   return (
-    <nav aria-label={label} className={styles.tabs}>
+    <nav ref={bar} aria-label={label} className={styles.tabs}>
       {tabs.map((tab) => (
         <Link
           key={tab.id}

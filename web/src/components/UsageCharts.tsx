@@ -16,17 +16,26 @@ interface UsageChartsProps {
   stop: string;
 }
 
+const TITLES: Record<string, string> = {
+  cpu_cores: "cpu, in cores",
+  memory_bytes: "memory",
+  io_read_bytes_per_s: "read per second",
+  io_write_bytes_per_s: "written per second",
+};
+
+function titleOf(name: string): string {
+  return TITLES[name] ?? name.replaceAll("_", " ");
+}
+
 export function UsageCharts({ metrics, start, stop }: UsageChartsProps) {
   return Object.entries(metrics).map(([name, metric]) => {
     const format = name.includes("bytes") ? formatBytes : shortNumber;
     return (
       <div key={name} className={styles.chart}>
-        <Sparkline label={name.replaceAll("_", " ")} values={metric.values} format={format} />
+        <Sparkline label={titleOf(name)} values={metric.values} format={format} />
         <p className={styles.scale}>
           <Time at={start} />
-          <span>
-            mean {format(metric.mean)}, max {format(metric.max)}
-          </span>
+          <span>max {format(metric.max)}</span>
           <Time at={stop} />
         </p>
       </div>

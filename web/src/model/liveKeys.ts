@@ -32,8 +32,10 @@ const SUBJECTS: Record<string, string[]> = {
   scheduling: ["objects"],
   queue: ["queues"],
   template: ["templates"],
-  cluster: ["cluster", "policies"],
-  policy: ["cluster", "policies"],
+  cluster: ["cluster", "policies", "me"],
+  policy: ["cluster", "policies", "me"],
+  tenant: ["tenants"],
+  secret: ["secrets"],
   dead: ["dead"],
 };
 

@@ -1,23 +1,41 @@
 /** The pages of the application. On a phone it opens over the content. */
 import { Link } from "@tanstack/react-router";
-import { Activity, ChartColumn, FilePlus2, Grid2x2, LayoutDashboard, ListChecks, Scale, Server } from "lucide-react";
+import {
+  Activity,
+  CalendarClock,
+  ChartColumn,
+  FilePlus2,
+  Grid2x2,
+  KeyRound,
+  LayoutDashboard,
+  ListChecks,
+  Scale,
+  Server,
+} from "lucide-react";
+import { seesCluster } from "../model/rights";
 import styles from "./Navigation.module.css";
+import { useMe } from "./useRefusal";
 
-export const PAGES = [
+/** Pages of the whole cluster are not shown to callers that see a part of it. */
+const PAGES = [
   { to: "/", label: "Overview", icon: LayoutDashboard },
   { to: "/jobs", label: "Jobs", icon: ListChecks },
-  { to: "/nodes", label: "Nodes", icon: Server },
+  { to: "/nodes", label: "Nodes", icon: Server, ofCluster: true },
+  { to: "/queues", label: "Queues", icon: CalendarClock },
   { to: "/create", label: "Create", icon: FilePlus2 },
   { to: "/testbeds", label: "Testbeds", icon: Grid2x2 },
-  { to: "/decisions", label: "Decisions", icon: Scale },
+  { to: "/decisions", label: "Decisions", icon: Scale, ofCluster: true },
   { to: "/analytics", label: "Analytics", icon: ChartColumn },
   { to: "/events", label: "Events", icon: Activity },
+  { to: "/access", label: "Access", icon: KeyRound },
 ] as const;
 
 export function Navigation({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const me = useMe();
+  const pages = PAGES.filter((page) => !("ofCluster" in page) || !me || seesCluster(me));
   return (
     <nav aria-label="Pages" className={styles.navigation} data-open={isOpen || undefined}>
-      {PAGES.map((page) => (
+      {pages.map((page) => (
         <Link
           key={page.to}
           to={page.to}

@@ -3,21 +3,24 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { Menu as MenuIcon, Moon, Search, Sun } from "lucide-react";
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { clusterQuery, meQuery } from "../api/queries";
+import { meQuery } from "../api/queries";
 import { signOut } from "../api/session";
 import { Menu } from "../components/Menu";
 import { Toasts } from "../components/Toasts";
+import { seesCluster } from "../model/rights";
 import { ConnectionState } from "./ConnectionState";
 import { KeyboardHelp } from "./KeyboardHelp";
 import { useKeys } from "./keyboard";
 import { Navigation } from "./Navigation";
 import styles from "./Shell.module.css";
 import { currentTheme, toggleTheme } from "./theme";
+import { useMe } from "./useRefusal";
 
 export function Shell() {
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isMenuOpen, setMenuOpen] = useState(false);
-  const cluster = useQuery(clusterQuery).data;
+  const me = useMe();
+  const cluster = me?.cluster;
   useKeys({ "?": () => setHelpOpen(true) });
   return (
     <div className={styles.shell}>
@@ -39,7 +42,7 @@ export function Shell() {
           Shunter <span className={styles.cluster}>{cluster?.name}</span>
         </Link>
         <SearchBox />
-        {cluster && (
+        {me && cluster && seesCluster(me) && (
           <Link to="/decisions" className={styles.policy} title="The active scheduling policy">
             policy {cluster.policy}
           </Link>

@@ -49,11 +49,20 @@ class NewKeyView(KeyView, kw_only=True):
     key: str
 
 
+class ReachedCluster(msgspec.Struct, kw_only=True):
+    """What every page of the web UI says about the cluster."""
+
+    name: str
+    policy: str
+    simulated: bool
+
+
 class MeView(msgspec.Struct, kw_only=True):
     """Who the caller is to the cluster, and what it sees."""
 
     user: str
     roles: list[str]
+    cluster: ReachedCluster | None = None  # null: an older manager answered
     key: str | None = None  # the id of the API key; null for the admin token
     expires_at: str | None = None
     tenant: str | None = None  # null: not restricted to one

@@ -85,7 +85,7 @@ const SHARES: [string, keyof NonNullable<Found["cluster"]>][] = [
   ["cpu reserved", "cpu"],
   ["cpu used", "busy"],
   ["memory reserved", "memory"],
-  ["cpu stranded: free while tasks wait", "stranded"],
+  ["cpu stranded (free while tasks wait)", "stranded"],
 ];
 
 function Cluster({ found }: { found: Found }) {

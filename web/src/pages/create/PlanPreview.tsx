@@ -8,6 +8,7 @@ import { Panel } from "../../components/Panel";
 import { Glyph } from "../../components/StateMark";
 import type { ParsedManifest } from "../../model/manifest";
 import { plural } from "../../model/quantities";
+import { useRefusal } from "../../shell/useRefusal";
 import styles from "./Create.module.css";
 
 const PAUSE_MS = 400;
@@ -15,15 +16,18 @@ const PLACEMENTS_MAX = 12;
 
 export function PlanPreview({ manifest }: { manifest: ParsedManifest }) {
   const documents = useSettled(manifest.documents);
+  const refusal = useRefusal("submit");
   const plan = useQuery({
     queryKey: ["plan", documents],
     queryFn: () => planManifests(documents),
-    enabled: documents.length > 0,
+    enabled: documents.length > 0 && refusal === null,
     placeholderData: keepPreviousData,
   });
   return (
     <Panel title="Plan: what would happen now" actions={plan.data && <span>policy {plan.data.policy}</span>}>
-      {manifest.problem ? (
+      {refusal ? (
+        <p className="muted">{refusal}</p>
+      ) : manifest.problem ? (
         <p role="alert">
           <Glyph look="failed" /> {manifest.problem}
         </p>
@@ -38,11 +42,15 @@ export function PlanPreview({ manifest }: { manifest: ParsedManifest }) {
   );
 }
 
+function capitalize(sentence: string): string {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
+}
+
 function Plan({ plan }: { plan: PlanView }) {
   return (
     <div className={styles.plan} aria-live="polite">
       <p>
-        <Glyph look={plan.starts ? "running" : "waiting"} /> <strong>{plan.sentence}</strong>
+        <Glyph look={plan.starts ? "running" : "waiting"} /> <strong>{capitalize(plan.sentence)}</strong>
       </p>
       {plan.jobs.map((job) => (
         <div key={`${job.namespace}/${job.name}`} className={styles.planned}>

@@ -1,8 +1,10 @@
 /** The policies, and a switch that takes effect in the next round. */
+
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { activatePolicy } from "../../api/actions";
 import { policiesQuery } from "../../api/queries";
+import { ActionButton } from "../../components/ActionButton";
 import { Dialog } from "../../components/Dialog";
 import { Failure, Loading } from "../../components/Notice";
 import { Panel } from "../../components/Panel";
@@ -23,7 +25,7 @@ export function Policies() {
       await activatePolicy(name);
       say(`${name} decides from the next round on.`);
       await queries.invalidateQueries({
-        predicate: ({ queryKey }) => ["policies", "cluster"].includes(String(queryKey[0])),
+        predicate: ({ queryKey }) => ["policies", "cluster", "me"].includes(String(queryKey[0])),
       });
     } catch (error) {
       sayError(error);
@@ -34,9 +36,9 @@ export function Policies() {
     <Panel title="Policies">
       <div className={styles.policies}>
         {usable.map((policy) => (
-          <button
+          <ActionButton
             key={policy.name}
-            type="button"
+            right="operate"
             aria-pressed={policy.active}
             disabled={policy.error !== null && policy.error !== undefined}
             title={policy.error ?? `${policy.kind}, ${policy.source}`}
@@ -45,7 +47,7 @@ export function Policies() {
             {policy.active && <Glyph look="running" />}
             {policy.name}
             {policy.active && <span className="visually-hidden">(active)</span>}
-          </button>
+          </ActionButton>
         ))}
       </div>
       {observers.map((policy) => (

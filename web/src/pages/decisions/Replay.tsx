@@ -1,9 +1,11 @@
 /** What another policy decides on the same input, next to what was decided. */
+
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { replayDecision } from "../../api/actions";
 import type { Schemas } from "../../api/client";
 import { policiesQuery } from "../../api/queries";
+import { ActionButton } from "../../components/ActionButton";
 import { Command } from "../../components/Command";
 import { Failure } from "../../components/Notice";
 import { Panel } from "../../components/Panel";
@@ -43,9 +45,9 @@ export function Replay({ id, onPick }: { id: string; onPick: (id: string) => voi
             ))}
           </select>
         </label>
-        <button type="button" disabled={replay.isPending || policy === ""} onClick={() => replay.mutate()}>
+        <ActionButton right="operate" disabled={replay.isPending || policy === ""} onClick={() => replay.mutate()}>
           Replay
-        </button>
+        </ActionButton>
         {replay.isPending && <span role="status">Replaying…</span>}
       </div>
       {replay.isError && <Failure error={replay.error} />}

@@ -1,13 +1,17 @@
 /** What can be done with a job now. What the server refuses, the message explains. */
-import { useNavigate } from "@tanstack/react-router";
+
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { holdJob, releaseJob, restartJob, retryJob, rollBackJob, scaleJob, stopJob } from "../../api/actions";
 import type { JobView } from "../../api/client";
+import { ActionButton } from "../../components/ActionButton";
 import { Dialog } from "../../components/Dialog";
 import { Menu, type MenuItem } from "../../components/Menu";
 import { say, sayError } from "../../components/Toasts";
 import { referenceOf } from "../../model/attention";
 import { isDone } from "../../model/states";
+import { useRefusal } from "../../shell/useRefusal";
+import styles from "./Job.module.css";
 
 type Asking = "stop" | "scale" | null;
 
@@ -15,6 +19,7 @@ export function JobActions({ view }: { view: JobView }) {
   const [asking, setAsking] = useState<Asking>(null);
   const [isBusy, setBusy] = useState(false);
   const navigate = useNavigate();
+  const isRefused = useRefusal("submit") !== null;
   const key = { namespace: view.namespace, job: referenceOf(view) };
   const run = async (done: string, action: () => Promise<unknown>) => {
     setBusy(true);
@@ -34,17 +39,23 @@ export function JobActions({ view }: { view: JobView }) {
       await navigate({ to: "/jobs/$namespace/$job/$tab", params });
     });
 
+  const edit = (
+    <Link to="/create" search={{ from: `${key.namespace}/${key.job}` }} className={styles.edit}>
+      {view.update && !isDone(view.state) ? "Update" : "Edit"}
+    </Link>
+  );
   if (isDone(view.state)) {
     return (
       <>
+        {edit}
         {(view.counts.failed ?? 0) > 0 && (view.counts.succeeded ?? 0) > 0 && (
-          <button type="button" disabled={isBusy} onClick={() => void retry(true)}>
+          <ActionButton right="submit" disabled={isBusy} onClick={() => void retry(true)}>
             Retry what failed
-          </button>
+          </ActionButton>
         )}
-        <button type="button" disabled={isBusy} onClick={() => void retry(false)}>
+        <ActionButton right="submit" disabled={isBusy} onClick={() => void retry(false)}>
           Run again
-        </button>
+        </ActionButton>
       </>
     );
   }
@@ -53,33 +64,39 @@ export function JobActions({ view }: { view: JobView }) {
         {
           label: "Restart all instances",
           onSelect: () => void run("Restarting, step by step.", () => restartJob(key)),
+          isDisabled: isRefused,
         },
-        { label: "Roll back", onSelect: () => void run("Rolling back.", () => rollBackJob(key)) },
+        {
+          label: "Roll back",
+          onSelect: () => void run("Rolling back.", () => rollBackJob(key)),
+          isDisabled: isRefused,
+        },
       ]
     : [];
   return (
     <>
+      {edit}
       {view.type === "service" && (
-        <button type="button" onClick={() => setAsking("scale")}>
+        <ActionButton right="submit" onClick={() => setAsking("scale")}>
           Scale
-        </button>
+        </ActionButton>
       )}
       {view.terms?.held ? (
-        <button type="button" disabled={isBusy} onClick={() => void run("Released.", () => releaseJob(key))}>
+        <ActionButton right="submit" disabled={isBusy} onClick={() => void run("Released.", () => releaseJob(key))}>
           Release
-        </button>
+        </ActionButton>
       ) : (
-        <button
-          type="button"
+        <ActionButton
+          right="submit"
           disabled={isBusy}
           onClick={() => void run("Held: no more tasks start.", () => holdJob(key))}
         >
           Hold
-        </button>
+        </ActionButton>
       )}
-      <button type="button" disabled={isBusy || view.state === "stopping"} onClick={() => setAsking("stop")}>
+      <ActionButton right="submit" disabled={isBusy || view.state === "stopping"} onClick={() => setAsking("stop")}>
         Stop
-      </button>
+      </ActionButton>
       {items.length > 0 && <Menu label="More actions" button="More" items={items} />}
       {asking === "stop" && (
         <Dialog

@@ -1,10 +1,12 @@
 /** Why tasks of the job wait, when they are expected to start, and changes that the planner has tested. */
+
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { applySuggestion } from "../../api/actions";
 import type { JobView, SuggestionView } from "../../api/client";
 import { type JobKey, whyQuery } from "../../api/queries";
+import { ActionButton } from "../../components/ActionButton";
 import { Time } from "../../components/Clock";
 import { Command } from "../../components/Command";
 import { Panel } from "../../components/Panel";
@@ -27,11 +29,11 @@ export function WhyPanel({ view }: { view: JobView }) {
           <p>
             <Glyph look="waiting" /> {why.sentence}
           </p>
-          <ul className={styles.reasons}>
+          <ul className={styles.reasons} hidden={(why.reasons ?? []).length === 0}>
             {(why.reasons ?? []).map((reason) => (
               <li key={reason.text} className={styles.whyLine}>
                 <span className="muted">{plural(reason.nodes, "node")}</span>
-                {reason.text}
+                <span>{reason.text}</span>
                 {reason.examples && reason.examples.length > 0 && (
                   <span className="muted">such as {reason.examples.slice(0, 3).join(", ")}</span>
                 )}
@@ -85,9 +87,9 @@ function Suggestion({ jobKey, suggestion }: { jobKey: JobKey; suggestion: Sugges
         <button type="button" aria-expanded={isPlanned} onClick={() => setPlanned(!isPlanned)}>
           Plan
         </button>
-        <button type="button" data-kind="primary" disabled={isBusy} onClick={() => void apply()}>
+        <ActionButton right="applySuggestion" data-kind="primary" disabled={isBusy} onClick={() => void apply()}>
           Apply
-        </button>
+        </ActionButton>
       </span>
       <span className="muted">
         starts {plural(suggestion.starts ?? 0, "task")} at once

@@ -1,9 +1,11 @@
 /** What can be done with the selected jobs. Each job answers for itself; the message counts both outcomes. */
+
 import { useState } from "react";
 import { holdJob, releaseJob, retryJob, stopJob } from "../../api/actions";
 import type { JobView } from "../../api/client";
 import { describeError } from "../../api/problems";
 import type { JobKey } from "../../api/queries";
+import { ActionButton } from "../../components/ActionButton";
 import { Dialog } from "../../components/Dialog";
 import { say, sayError } from "../../components/Toasts";
 import { referenceOf } from "../../model/attention";
@@ -40,26 +42,30 @@ export function BulkActions({ jobs, onDone, onSelectAll }: BulkActionsProps) {
   return (
     <div className={styles.bulk} role="toolbar" aria-label="Selected jobs">
       <strong>{jobs.length} selected</strong>
-      <button type="button" disabled={isBusy || live.length === 0} onClick={() => setAsking(true)}>
+      <ActionButton right="submit" disabled={isBusy || live.length === 0} onClick={() => setAsking(true)}>
         Stop
-      </button>
-      <button type="button" disabled={isBusy || live.length === 0} onClick={() => void run("held", holdJob, live)}>
+      </ActionButton>
+      <ActionButton
+        right="submit"
+        disabled={isBusy || live.length === 0}
+        onClick={() => void run("held", holdJob, live)}
+      >
         Hold
-      </button>
-      <button
-        type="button"
+      </ActionButton>
+      <ActionButton
+        right="submit"
         disabled={isBusy || live.length === 0}
         onClick={() => void run("released", releaseJob, live)}
       >
         Release
-      </button>
-      <button
-        type="button"
+      </ActionButton>
+      <ActionButton
+        right="submit"
         disabled={isBusy || ended.length === 0}
         onClick={() => void run("started again", (key) => retryJob(key, false), ended)}
       >
         Retry
-      </button>
+      </ActionButton>
       <button type="button" data-kind="plain" onClick={onSelectAll}>
         Select all on this page
       </button>

@@ -1,8 +1,10 @@
 /** Cordon, drain, and their opposites. */
+
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { cordonNode, drainNode, releaseNode, uncordonNode, undrainNode } from "../../api/actions";
 import type { NodeView } from "../../api/client";
+import { ActionButton } from "../../components/ActionButton";
 import { Dialog } from "../../components/Dialog";
 import { say, sayError } from "../../components/Toasts";
 import { nodeState } from "../../model/states";
@@ -32,31 +34,34 @@ export function NodeActions({ node }: { node: NodeView }) {
   return (
     <>
       {state === "cordoned" && (
-        <button
-          type="button"
+        <ActionButton
+          right="operate"
           onClick={() => void run("Uncordoned: tasks may start again.", () => uncordonNode(node.name))}
         >
           Uncordon
-        </button>
+        </ActionButton>
       )}
       {state === "quarantined" && (
-        <button type="button" onClick={() => void run("Released from quarantine.", () => releaseNode(node.name))}>
+        <ActionButton
+          right="operate"
+          onClick={() => void run("Released from quarantine.", () => releaseNode(node.name))}
+        >
           Release
-        </button>
+        </ActionButton>
       )}
       {state === "ready" && (
-        <button type="button" onClick={() => ask("cordon")}>
+        <ActionButton right="operate" onClick={() => ask("cordon")}>
           Cordon
-        </button>
+        </ActionButton>
       )}
       {state === "draining" || state === "drained" ? (
-        <button type="button" onClick={() => void run("The drain has ended.", () => undrainNode(node.name))}>
+        <ActionButton right="operate" onClick={() => void run("The drain has ended.", () => undrainNode(node.name))}>
           End the drain
-        </button>
+        </ActionButton>
       ) : (
-        <button type="button" disabled={state === "down"} onClick={() => ask("drain")}>
+        <ActionButton right="operate" disabled={state === "down"} onClick={() => ask("drain")}>
           Drain
-        </button>
+        </ActionButton>
       )}
       {asking === "cordon" && (
         <Dialog

@@ -39,7 +39,7 @@ export function NodeTasks({ name }: { name: string }) {
             const usage = measured.get(`${task.namespace}/${task.name}#${task.attempt}`);
             return (
               <tr key={`${task.namespace}/${task.job}/${task.group}/${task.index}`}>
-                <td>
+                <td className={styles.taskName} title={task.name}>
                   <Link
                     to="/jobs/$namespace/$job/$tab"
                     params={{ namespace: task.namespace, job: task.job, tab: "tasks" }}

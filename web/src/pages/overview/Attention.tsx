@@ -12,7 +12,7 @@ import styles from "./Overview.module.css";
 
 const LOOKED_AT = 50;
 
-export function Attention({ nodes }: { nodes: NodeTile[] }) {
+export function Attention({ nodes }: { nodes: readonly NodeTile[] }) {
   const nowMs = useNow();
   const failed = useQuery(jobsQuery("state:failed", undefined, LOOKED_AT)).data?.items ?? [];
   const waiting = useQuery(jobsQuery("state:pending", undefined, LOOKED_AT)).data?.items ?? [];
@@ -22,7 +22,8 @@ export function Attention({ nodes }: { nodes: NodeTile[] }) {
     <Panel title="Needs attention" isFlush actions={more}>
       {concerns.length === 0 ? (
         <p className={styles.calm}>
-          <Glyph look="succeeded" /> Nothing: no node is down, nothing failed in a day, and no job waits long.
+          <Glyph look="succeeded" /> Nothing: {nodes.length > 0 && "no node is down, "}nothing failed in a day, and no
+          job waits long.
         </p>
       ) : (
         <ul>

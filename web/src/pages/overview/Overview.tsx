@@ -7,10 +7,13 @@ import { Failure, Loading } from "../../components/Notice";
 import { Panel } from "../../components/Panel";
 import type { NodeTile } from "../../model/nodeView";
 import { plural } from "../../model/quantities";
+import { seesCluster } from "../../model/rights";
 import { PageHead } from "../../shell/Page";
+import { useMe } from "../../shell/useRefusal";
 import { Attention } from "./Attention";
 import { Counts } from "./Counts";
 import styles from "./Overview.module.css";
+import { PartOverview } from "./PartOverview";
 import { Pulse } from "./Pulse";
 import { RecentEvents } from "./RecentEvents";
 
@@ -18,6 +21,12 @@ const MAP_HEIGHT_MAX = 420;
 const NO_NODES: NodeTile[] = [];
 
 export function Overview() {
+  const me = useMe();
+  if (!me) return <Loading />;
+  return seesCluster(me) ? <ClusterOverview /> : <PartOverview me={me} />;
+}
+
+function ClusterOverview() {
   const cluster = useQuery(clusterQuery);
   const nodes = useQuery(nodeMapQuery("datacenter"));
   const navigate = useNavigate();

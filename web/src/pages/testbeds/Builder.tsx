@@ -1,8 +1,10 @@
 /** Builds a Scheduling, or extends one: jobs go to slots or into a queue by drag and drop, by click, or by keyboard. */
+
 import { useQueryClient } from "@tanstack/react-query";
 import { type MouseEvent, useEffect, useRef, useState } from "react";
 import { applyManifests } from "../../api/actions";
 import type { ObjectView } from "../../api/client";
+import { ActionButton } from "../../components/ActionButton";
 import { Panel } from "../../components/Panel";
 import { Glyph } from "../../components/StateMark";
 import { say, sayError } from "../../components/Toasts";
@@ -173,14 +175,14 @@ export function Builder({ testbed, slots, items, base, onDone }: BuilderProps) {
         </>
       )}
       <div className={styles.foot}>
-        <button
-          type="button"
+        <ActionButton
+          right="schedule"
           data-kind="primary"
           disabled={isEmpty(draft) || key.name === "" || (base !== undefined && !isChanged)}
           onClick={() => void submit()}
         >
           {base ? "Extend" : "Create"}
-        </button>
+        </ActionButton>
         {isChanged && (
           <button type="button" onClick={() => setDraft(first)}>
             Start again

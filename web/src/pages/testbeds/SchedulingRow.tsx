@@ -1,7 +1,9 @@
 /** One Scheduling: its stages as they pass, its jobs with their slots, and what can be done with it. */
+
 import { useState } from "react";
 import { deleteObject } from "../../api/actions";
 import type { ObjectView } from "../../api/client";
+import { ActionButton } from "../../components/ActionButton";
 import { Elapsed } from "../../components/Clock";
 import { Dialog } from "../../components/Dialog";
 import { Glyph, StateMark } from "../../components/StateMark";
@@ -37,13 +39,13 @@ export function SchedulingRow({ scheduling, onExtend }: { scheduling: ObjectView
         )}
         <span className={styles.rowActions}>
           {canExtend && (
-            <button type="button" aria-label={`Extend ${key.name}`} onClick={onExtend}>
+            <ActionButton right="schedule" aria-label={`Extend ${key.name}`} onClick={onExtend}>
               Extend
-            </button>
+            </ActionButton>
           )}
-          <button type="button" aria-label={`Delete ${key.name}`} onClick={() => setAsking(true)}>
+          <ActionButton right="schedule" aria-label={`Delete ${key.name}`} onClick={() => setAsking(true)}>
             Delete
-          </button>
+          </ActionButton>
         </span>
       </span>
       {current >= 0 && (

@@ -1,10 +1,12 @@
 /** One testbed: its slots as they are, what is scheduled on it, and the builder of a Scheduling. */
+
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import { deleteObject } from "../../api/actions";
 import type { ObjectView } from "../../api/client";
 import { objectsQuery } from "../../api/queries";
+import { ActionButton } from "../../components/ActionButton";
 import { Dialog } from "../../components/Dialog";
 import { Empty, Failure, Loading } from "../../components/Notice";
 import { Panel } from "../../components/Panel";
@@ -54,15 +56,15 @@ function Content({ testbed, items }: { testbed: ObjectView; items: ObjectView[] 
   return (
     <>
       <PageHead title={key.name} mark={<StateMark state={stateOf(testbed)} />}>
-        <button type="button" onClick={() => setAsking("job")}>
+        <ActionButton right="submit" onClick={() => setAsking("job")}>
           New BatchJob
-        </button>
-        <button type="button" onClick={() => setAsking("change")}>
+        </ActionButton>
+        <ActionButton right="operate" onClick={() => setAsking("change")}>
           Change
-        </button>
-        <button type="button" onClick={() => setAsking("delete")}>
+        </ActionButton>
+        <ActionButton right="operate" onClick={() => setAsking("delete")}>
           Delete
-        </button>
+        </ActionButton>
       </PageHead>
       <TestbedProblems testbed={testbed} />
       <div className={styles.stack}>

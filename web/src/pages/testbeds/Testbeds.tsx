@@ -1,9 +1,11 @@
 /** All Testbeds with their slots, and the BatchJobs that can run in them. */
+
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { ObjectView } from "../../api/client";
 import { objectsQuery } from "../../api/queries";
+import { ActionButton } from "../../components/ActionButton";
 import { Empty, Failure, Loading } from "../../components/Notice";
 import { Panel } from "../../components/Panel";
 import { StateMark } from "../../components/StateMark";
@@ -25,9 +27,9 @@ export function Testbeds() {
   return (
     <>
       <PageHead title="Testbeds">
-        <button type="button" data-kind="primary" onClick={() => setAsking(true)}>
+        <ActionButton right="operate" data-kind="primary" onClick={() => setAsking(true)}>
           New testbed
-        </button>
+        </ActionButton>
       </PageHead>
       {testbeds.length === 0 ? (
         <Empty title="No testbeds yet" command="shunter apply -f examples/testbeds/slots.yaml">
@@ -75,9 +77,9 @@ function BatchJobs({ items }: { items: ObjectView[] }) {
       title="BatchJobs"
       isFlush
       actions={
-        <button type="button" onClick={() => setAsking(true)}>
+        <ActionButton right="submit" onClick={() => setAsking(true)}>
           New BatchJob
-        </button>
+        </ActionButton>
       }
     >
       {isAsking && (

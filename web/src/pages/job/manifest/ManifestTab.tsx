@@ -1,9 +1,9 @@
 /** The manifest that would submit the same job again, and what changed between its versions. */
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { stringify } from "yaml";
-import { body, client, type Schemas } from "../../../api/client";
-import type { JobKey } from "../../../api/queries";
+import type { Schemas } from "../../../api/client";
+import { type JobKey, manifestQuery } from "../../../api/queries";
 import { Failure, Loading } from "../../../components/Notice";
 import { Panel } from "../../../components/Panel";
 import { say, sayError } from "../../../components/Toasts";
@@ -11,19 +11,6 @@ import { type DiffLine, diffLines } from "../../../model/lineDiff";
 import styles from "./Manifest.module.css";
 
 const SIGNS = { same: " ", removed: "−", added: "+" } as const;
-
-function manifestQuery({ namespace, job }: JobKey, version: number | undefined) {
-  return {
-    queryKey: ["job", namespace, job, "manifest", version],
-    queryFn: () =>
-      body(
-        client.GET("/api/v1/jobs/{job}/manifest", {
-          params: { path: { job }, query: { namespace, ...(version === undefined ? {} : { version }) } },
-        }),
-      ),
-    placeholderData: keepPreviousData,
-  };
-}
 
 export function ManifestTab({ jobKey }: { jobKey: JobKey }) {
   const [version, setVersion] = useState<number>();

@@ -1,9 +1,11 @@
 /** One task: its attempts, the end of its log, and what can be done with it. */
+
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { stopTask } from "../../../api/actions";
 import { body, client } from "../../../api/client";
 import { attemptsQuery, type JobKey } from "../../../api/queries";
+import { ActionButton } from "../../../components/ActionButton";
 import { Elapsed, Time } from "../../../components/Clock";
 import { Failure, Loading } from "../../../components/Notice";
 import { Panel } from "../../../components/Panel";
@@ -47,9 +49,9 @@ export function TaskPanel({ jobKey, path, onClose }: TaskPanelProps) {
           <StateMark state={state} />
           {node && <span>on {node}</span>}
           {!isDone(state) && (
-            <button type="button" onClick={stop}>
+            <ActionButton right="submit" onClick={stop}>
               Stop this task
-            </button>
+            </ActionButton>
           )}
           <button type="button" data-kind="plain" aria-label="Close the task" onClick={onClose}>
             <X size={16} />
