@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import NotFound
-from shunter.ports.store import EndedRun, FinishedJob, FinishedQuery, FinishedTasks, RunKey, Snapshot
+from shunter.ports.store import EndedRun, FinishedJob, FinishedQuery, FinishedTasks, RunKey, Share, Snapshot
 from tests.contracts.store_samples import FOREVER, Claim, OpenStore, collector, finished_job, without_tasks, write
 
 CLAIMS: list[Claim] = []
@@ -186,6 +186,30 @@ async def the_jobs_that_ended_first_go_first(open_store: OpenStore) -> None:
     assert await store.finished_tasks(5, 0, 0, 0) == tasks
     await store.purge(epoch, replace(FOREVER, finished_max=0), now=10_000.0)
     assert await store.count_finished(FinishedQuery()) == 0
+
+
+@claim
+async def a_share_of_history_is_cut_alone(open_store: OpenStore) -> None:
+    store = await open_store()
+    epoch = await store.begin_epoch()
+    ends = {1: 9.0, 2: 3.0, 3: 2.0, 4: 5.0, 5: 1.0, 6: 0.5}
+    namespaces = {1: "red", 2: "red", 3: "pink", 4: "red", 5: "blue", 6: "default"}
+    common: dict[str, Any] = {"labels": {"team": "a"}, "tasks": [FinishedTasks(0, 0, 1, b"tasks")]}
+    places = {id: {"namespace": namespaces[id], "ended_at": at, **common} for id, at in ends.items()}
+    await write(store, epoch, 1, [finished_job(id, name=f"j{id}", **place) for id, place in places.items()])
+    shares = (Share(("red", "pink"), 2), Share(("blue",), 5), Share(("none",), 0))
+    purged = await store.purge(epoch, replace(FOREVER, shares=shares), now=10.0)
+    assert sorted(purged.names) == [("pink", "j3"), ("red", "j2")]
+    left = [job.id for job in await store.finished_jobs(FinishedQuery(labels=(("team", "a"),)))]
+    assert left == [6, 5, 4, 1]
+    assert await store.count_finished(FinishedQuery(namespace="red")) == 2
+    assert await store.count_finished(FinishedQuery(namespace="pink")) == 0
+    assert await store.finished_tasks(2, 0, 0, 9) == []
+    assert (await store.purge(epoch, replace(FOREVER, shares=shares), now=10.0)).names == ()
+    many = [finished_job(id, name="many", run=id, namespace="red", ended_at=float(id)) for id in range(100, 400)]
+    await write(store, epoch, 2, many)
+    await store.purge(epoch, replace(FOREVER, shares=(Share(("red",), 0),)), now=500.0)
+    assert await store.count_finished(FinishedQuery()) == 2
 
 
 @claim

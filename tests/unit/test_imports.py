@@ -92,7 +92,7 @@ RULES: dict[str, tuple[str, str]] = {
         "msgspec numpy",
     ),
     "engine.audit": ("log model ports .changes .round .state", ""),
-    "engine.identity": ("model .changes .round .state .state.registries", ""),
+    "engine.identity": ("model ports .changes .round .state .state.registries", ""),
     "engine.secrets": ("log model ports .changes .round .state .state.registries", ""),
     "engine": (
         "log model planning ports .audit .changes .identity .jobs .metrics .nodes .objects .placement .policy .round "

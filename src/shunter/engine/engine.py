@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.commands import EngineCommands
 from shunter.engine.due_timers import fire_due_timers
 from shunter.engine.feed import Feed, PublishedRound
+from shunter.engine.identity.tenant_use import history_shares
 from shunter.engine.inbox import Command, HandlerFailed, Inbox, NeededRuns, apply_commands
 from shunter.engine.jobs.finish import finish_jobs
 from shunter.engine.jobs.history_packer import HistoryPacker
@@ -454,7 +456,8 @@ class Engine(EngineCommands):
     async def purge(self) -> None:
         """Purge expired history. The manager calls this from time to time."""
         await self.wait_committed()
-        purged = await self._store.purge(self.epoch, self.settings.retention, self._clock.now())
+        retention = replace(self.settings.retention, shares=history_shares(self.state))
+        purged = await self._store.purge(self.epoch, retention, self._clock.now())
         self._run_lookup.on_purged(purged.names)
         await drop_expired_records(self, self._store, self.settings.retention)
 

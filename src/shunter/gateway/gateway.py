@@ -204,7 +204,7 @@ class LocalGateway:
             telemetry=self._bind_telemetry(caller),
             secrets=Secrets(caller, engine, scope),
             identity=Identity(caller, engine, self._clock, scope, self._cluster.reached),
-            tenants=Tenants(caller, engine),
+            tenants=Tenants(caller, engine, store),
             audit=AuditLog(caller, engine, store),
             join_tokens=self._bind_join_tokens(caller),
         )

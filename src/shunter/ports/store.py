@@ -137,8 +137,17 @@ class EndedRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """Of these namespaces together, history keeps so many finished jobs at most."""
+
+    namespaces: tuple[str, ...]
+    finished_max: int
+
+
+@dataclass(frozen=True, slots=True)
 class Retention:
-    """What history keeps. A limit of 0 keeps nothing of that kind. Deleted Schedulings count like finished jobs."""
+    """What history keeps. A limit of 0 keeps nothing of that kind. Deleted Schedulings count like finished jobs, except
+    in shares."""
 
     finished_age_s: float = 30 * 86400.0
     finished_max: int = 100_000
@@ -146,6 +155,7 @@ class Retention:
     rounds_max: int = 1_000_000
     audit_age_s: float = 365 * 86400.0
     audit_max: int = 1_000_000  # records of the audit log
+    shares: tuple[Share, ...] = ()  # of tenants; no namespace is in two
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from shunter.model.errors import Busy, Conflict
 from shunter.model.identity.quotas import PLACED
 from shunter.model.objects.object_meta import ObjectName
 from shunter.ports.identity import TenantChange
+from shunter.ports.jobs import JobQuery
 from tests.unit.gateway.harness import GatewayHarness, reference, run_scenario
 from tests.unit.gateway.tenant_world import objects_of
 
@@ -262,5 +263,23 @@ def test_an_update_whose_tasks_could_never_start_is_refused() -> None:
         with pytest.raises(Conflict, match="has a quota of 2 cpu, but a task needs 3"):
             await harness.gateway.services.update(job, service(2, "3"), namespace="red", node=None)
         assert used(harness)["cpu"] == 2000
+
+    run_scenario(scenario)
+
+
+def test_history_keeps_the_last_finished_jobs_of_a_tenant_up_to_its_quota() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await create(harness, "red", history=2)
+        node = await harness.join("n1")
+        for namespace in ("red", "blue"):
+            for number in range(4):
+                await harness.run_to_end(node, f"job-{number}", namespace=namespace)
+        assert (await harness.gateway.tenants.get("red")).used["history"] == "4"
+        await harness.engine.purge()
+        found = await harness.gateway.jobs.page(JobQuery("red"))
+        assert [job.name for job in found.items] == ["job-3", "job-2"]
+        shown = await harness.gateway.tenants.get("red")
+        assert (shown.used["history"], shown.quotas["history"]) == ("2", "2")
+        assert (await harness.gateway.jobs.page(JobQuery("blue"))).total == 4
 
     run_scenario(scenario)

@@ -232,9 +232,12 @@ class MemoryStore:
         surplus = len(self._jobs) - retention.finished_max
         dropped_names = []
         oldest_first = sorted(self._jobs.values(), key=lambda job: (job.ended_at, job.id))
-        for index, job in enumerate(oldest_first):
-            if index >= surplus and job.ended_at > cutoff:
-                break
+        expired = [job for index, job in enumerate(oldest_first) if index < surplus or job.ended_at <= cutoff]
+        left = oldest_first[len(expired) :]
+        for share in retention.shares:
+            of_share = [job for job in left if job.namespace in share.namespaces]
+            expired += of_share[: max(0, len(of_share) - share.finished_max)]
+        for job in expired:
             runs = self._runs[job.namespace, job.name]
             del self._jobs[job.id], runs[job.run]
             if not runs:

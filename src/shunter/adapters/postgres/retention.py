@@ -55,8 +55,24 @@ async def drop_history(connection: Connection, purge: Purge) -> list[tuple[str, 
         ROWS_PER_SLICE_MAX,
     ):
         names += await _names_without_runs(connection, [row for row in rows if row["is_newest"]])
+    names += await _drop_beyond_shares(connection, purge, whole_until)
     await _drop_months(connection, purge.epoch, whole_until)
     await connection.execute("SELECT add_months($1)", [purge.now, purge.now + MONTH_MAX_S])
+    return names
+
+
+async def _drop_beyond_shares(connection: Connection, purge: Purge, whole_until: float) -> list[tuple[str, str]]:
+    names: list[tuple[str, str]] = []
+    for share in purge.retention.shares:
+        while rows := await connection.fetch(
+            "SELECT * FROM drop_jobs_of($1, $2, $3, $4, $5)",
+            purge.epoch,
+            list(share.namespaces),
+            share.finished_max,
+            whole_until,
+            ROWS_PER_SLICE_MAX,
+        ):
+            names += await _names_without_runs(connection, [row for row in rows if row["is_newest"]])
     return names
 
 

@@ -54,7 +54,7 @@ def drop_jobs(connection: sqlite3.Connection, epoch: int, retention: Retention, 
     """Drop the jobs that ended first. A job with very many tasks loses them over several slices, and is dropped with
     the last."""
     with leader_transaction(connection, epoch):
-        expired = _expired_jobs(connection, retention, now)
+        expired = _expired_jobs(connection, retention, now) or _jobs_beyond_shares(connection, retention)
         if not expired:
             return JobSlice(0)
         sizes_bytes = dict(
@@ -96,6 +96,25 @@ def _expired_jobs(connection: sqlite3.Connection, retention: Retention, now: flo
     ).fetchall()
     surplus = total - retention.finished_max
     return [id for index, (id, ended_at) in enumerate(rows) if index < surplus or ended_at <= oldest]
+
+
+def _jobs_beyond_shares(connection: sqlite3.Connection, retention: Retention) -> list[int]:
+    """Of the first share that has too many."""
+    for share in retention.shares:
+        namespaces = msgspec.json.encode(share.namespaces).decode()
+        (total,) = connection.execute(
+            "SELECT ifnull(sum(jobs), 0) FROM job_counts WHERE namespace IN (SELECT value FROM json_each(?))",
+            (namespaces,),
+        ).fetchone()
+        if total > share.finished_max:
+            count = min(total - share.finished_max, JOBS_PER_SLICE_MAX)
+            rows = connection.execute(
+                "SELECT id FROM jobs INDEXED BY jobs_by_end WHERE namespace IN (SELECT value FROM json_each(?))"
+                " ORDER BY ended_at, id LIMIT ?",
+                (namespaces, count),
+            )
+            return [id for (id,) in rows]
+    return []
 
 
 def _drop_tasks(connection: sqlite3.Connection, job: int) -> int:

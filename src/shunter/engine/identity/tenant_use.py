@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from shunter.engine.state.registries.tenants import Tenant
 from shunter.engine.state.state import State
-from shunter.model.identity.quotas import PLACED, QUEUED
+from shunter.model.identity.quotas import HISTORY, PLACED, QUEUED
+from shunter.ports.store import Share
+
+
+def history_shares(state: State) -> tuple[Share, ...]:
+    """Of the tenants that have a quota of finished jobs."""
+    return tuple(
+        Share(tenant.namespaces, tenant.quotas[HISTORY])
+        for tenant in state.tenants.tenants.values()
+        if HISTORY in tenant.quotas
+    )
 
 
 def tenant_use(state: State, tenant: Tenant) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""The quotas of a tenant by name: what it may have queued at most, what it may have on nodes, and how many requests it
-may send. Pure.
+"""The quotas of a tenant by name: what it may have queued at most, what it may have on nodes, how many requests it
+may send, and how many finished jobs history keeps. Pure.
 
 The engine refuses submits beyond QUEUED. Tasks wait while a quota of PLACED is used up. The API refuses requests beyond
-REQUESTS."""
+REQUESTS. Of the finished jobs beyond HISTORY, those that ended first are dropped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ CPU, MEMORY, GPU = "cpu", "memory", "gpu"  # reserved on nodes: milli-cores, byt
 PLACED = (RUNNING, CPU, MEMORY, GPU)  # what running tasks use, in the order of the planner's columns
 NOTHING_PLACED = (0,) * len(PLACED)
 REQUESTS = "requests_per_s"  # of all its users together
-QUOTAS = (QUEUED, *PLACED, REQUESTS)
+HISTORY = "history"  # finished jobs
+QUOTAS = (QUEUED, *PLACED, REQUESTS, HISTORY)
 
 
 def placed_needs(needs: Mapping[str, int]) -> tuple[int, ...]:
