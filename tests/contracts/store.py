@@ -16,9 +16,9 @@ import pytest
 from shunter.ports.store import Store
 from tests.contracts.store_samples import Claim
 
-from . import store_audit, store_history, store_log, store_past
+from . import store_audit, store_history, store_log, store_past, store_rollups
 
-_CLAIMS = (*store_log.CLAIMS, *store_history.CLAIMS, *store_past.CLAIMS, *store_audit.CLAIMS)
+_CLAIMS = (*store_log.CLAIMS, *store_history.CLAIMS, *store_past.CLAIMS, *store_audit.CLAIMS, *store_rollups.CLAIMS)
 CONTRACT = [pytest.param(claim, id=claim.__name__) for claim in _CLAIMS]
 
 

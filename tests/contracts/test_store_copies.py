@@ -15,10 +15,11 @@ from shunter.app.home import Home
 from shunter.app.storage.backup import back_up, restore
 from shunter.app.storage.store_copy import copy_store
 from shunter.model.errors import Conflict, Invalid
-from shunter.ports.store import Commit, FinishedQuery, FinishedTasks, PastQuery, PastRecord, Snapshot, Store
+from shunter.ports.store import Commit, FinishedQuery, FinishedTasks, PastQuery, PastRecord, RollupRow, Snapshot, Store
 from tests.contracts.store_samples import FOREVER, finished_job
 
 TERM = 7
+ROLLUPS = {60: [RollupRow(60, b"first"), RollupRow(120, b"second")], 3600: [RollupRow(0, b"hour")]}
 
 
 @pytest.fixture
@@ -105,6 +106,8 @@ async def _write(store: Store) -> int:
     for version in (3, 4):
         await store.commit(Commit(epoch, version, 3.0, b"round %d" % version))
     await store.save_snapshot(epoch, Snapshot(3, bytes(5_000_000)))
+    for tier_s in ROLLUPS:
+        await store.save_rollups(epoch, tier_s, ROLLUPS[tier_s])
     await store.purge(epoch, replace(FOREVER, rounds_max=2), now=1.7e9)
     await store.close()
     return epoch
@@ -122,6 +125,7 @@ async def _expect(store: Store, old_epoch: int, last_version: int = 4) -> None:
     assert rich.id == 1
     assert [chunk.first for chunk in await store.finished_tasks(1, 0, 0, 199)] == [0, 100]
     assert await store.past_schedulings(PastQuery()) == [PastRecord(5, "default", "night", 3.0, b"past")]
+    assert {tier_s: await store.rollups(tier_s, 0) for tier_s in ROLLUPS} == ROLLUPS
     epoch = await store.begin_epoch()  # with term 0: those of the original do not count here
     assert epoch > old_epoch + 1_000_000
     await store.commit(Commit(epoch, last_version + 1, 9.0, b"next"))

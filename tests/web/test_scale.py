@@ -15,15 +15,22 @@ from tests.web.conftest import Site
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 NODES = 5_000
-TASKS = 1_000_000
+TASK_COUNT = 1_000_000
 JOBS = 100_000
 BULK = 5_000
 DOM_NODES_MAX = 3_000
 REQUESTS_MAX = 6
 NODE_MAP_MAX_BYTES = 400_000
-STEP_MAX_MS = 150  # CPU time of a scroll step and two frames, each of several tasks
+TASK_MAX_MS = 50  # of the main thread, while the page scrolls
 ROUNDS = 3  # the best of them counts
 FIRST_LOAD_MAX_MS = 60_000  # of a busy machine
+TASK_EVENTS = ("RunTask", "ThreadControllerImpl::RunTask")
+OBSERVE = """
+window.longTasks = [];
+window.longTaskObserver ??= new PerformanceObserver(list =>
+    window.longTasks.push(...list.getEntries().map(each => Math.round(each.duration))));
+window.longTaskObserver.observe({ type: "longtask" });
+"""
 LARGEST_ANSWER = """
 Math.max(0, ...performance.getEntriesByType("resource")
     .filter(each => each.name.includes("/api/v1/node-map")).map(each => each.transferSize))
@@ -34,7 +41,7 @@ Math.max(0, ...performance.getEntriesByType("resource")
 def big(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Site]:
     cluster = Cluster(tmp_path_factory.mktemp("big"))
     cluster.up("--simulate-nodes", str(NODES))
-    cluster.shunter("run", "--detach", "--name", "million", "--count", str(TASKS), "--", "/bin/sleep", "3600")
+    cluster.shunter("run", "--detach", "--name", "million", "--count", str(TASK_COUNT), "--", "/bin/sleep", "3600")
     submit_held(cluster, JOBS)
     yield Site(cluster, browser)
     cluster.down()
@@ -83,6 +90,7 @@ def test_a_page_with_5000_nodes_is_small(big: Site, path: str) -> None:
 
 JOB_PAGES = [
     "jobs",
+    "jobs/default/million@1/tasks",
     "jobs?filter=many-09",
     "jobs?filter=label:team=t3 state:pending",
     "decisions",
@@ -99,7 +107,9 @@ def test_a_page_with_100000_jobs_is_small(big: Site, path: str) -> None:
         page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
         page.goto(big.base + path)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        if path.startswith("jobs"):
+        if path.startswith("jobs/"):
+            expect(page.get_by_role("table", name="Tasks")).to_be_visible(timeout=FIRST_LOAD_MAX_MS)
+        elif path.startswith("jobs"):
             expect(page.get_by_role("link", name="many-").first).to_be_visible(timeout=FIRST_LOAD_MAX_MS)
         expect(page.get_by_text("Loading")).to_have_count(0, timeout=FIRST_LOAD_MAX_MS)
         subjects = {url.partition("?")[0] for url in asked}
@@ -109,47 +119,49 @@ def test_a_page_with_100000_jobs_is_small(big: Site, path: str) -> None:
         assert dom_nodes < DOM_NODES_MAX
 
 
-def test_the_list_of_100000_jobs_scrolls_in_bounded_steps(big: Site) -> None:
+def test_the_list_of_100000_jobs_scrolls_without_long_tasks(big: Site) -> None:
     with big.page("jobs") as page:
         expect(page.get_by_role("link", name="many-").first).to_be_visible(timeout=FIRST_LOAD_MAX_MS)
-        longest = [longest_step_ms(page) for _ in range(ROUNDS)]
-        print(f"longest steps of {ROUNDS} rounds: {longest} ms of the main thread's CPU time")
-        assert min(longest) <= STEP_MAX_MS
+        longest = [longest_task_ms(page) for _ in range(ROUNDS)]
+        assert min(longest) <= TASK_MAX_MS
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", level=1)).to_contain_text("@1")
 
 
-def test_an_array_of_a_million_tasks_scrolls_and_zooms_in_bounded_steps(big: Site) -> None:
+def test_an_array_of_a_million_tasks_scrolls_and_zooms_without_long_tasks(big: Site) -> None:
     with big.page("jobs/default/million@1/tasks") as page:
         tasks = page.get_by_role("application", name="States of 1,000,000 tasks")
         expect(tasks).to_be_visible(timeout=FIRST_LOAD_MAX_MS)
         expect(page.get_by_role("table", name="Tasks")).to_be_visible(timeout=FIRST_LOAD_MAX_MS)
-        longest = [longest_step_ms(page) for _ in range(ROUNDS)]
-        print(f"longest steps of {ROUNDS} rounds: {longest} ms of the main thread's CPU time")
+        longest = [longest_task_ms(page) for _ in range(ROUNDS)]
         assert page.evaluate("document.querySelectorAll('*').length") < DOM_NODES_MAX
-        assert min(longest) <= STEP_MAX_MS
+        assert min(longest) <= TASK_MAX_MS
         page.get_by_role("button", name="Zoom in").click()
         expect(page.get_by_text("of 1,000,000", exact=False).first).to_be_visible()
         page.get_by_role("button", name="All", exact=True).click()
         expect(page.get_by_role("button", name="Zoom out")).to_be_disabled()
 
 
-def longest_step_ms(page: Page) -> float:
-    """Of a scroll down and up again. CPU time: other processes of a busy machine make any wall time long."""
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def used_ms() -> float:
-        found = session.send("Performance.getMetrics")["metrics"]
-        return next(1000 * float(each["value"]) for each in found if each["name"] == "TaskDuration")
-
-    steps: list[float] = []
+def longest_task_ms(page: Page) -> float:
+    """The longest single task of the main thread while the page scrolls down and up again, in CPU time: what
+    PerformanceObserver calls a long task counts the time of other processes of a busy machine as well."""
+    page.evaluate(OBSERVE)
+    browser = page.context.browser
+    assert browser is not None
+    browser.start_tracing(page=page, categories=["toplevel", "disabled-by-default-devtools.timeline"])
     page.mouse.move(700, 700)
     for step in range(20):
-        before = used_ms()
         page.mouse.wheel(0, 700 if step < 10 else -700)
         page.evaluate("new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
-        steps.append(round(used_ms() - before, 1))
-    session.detach()
-    return max(steps)
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    main = {(each["pid"], each["tid"]) for each in events if each.get("args", {}).get("name") == "CrRendererMain"}
+    tasks: list[float] = [
+        each["tdur"] / 1000
+        for each in events
+        if each["name"] in TASK_EVENTS and "tdur" in each and (each["pid"], each["tid"]) in main
+    ]
+    assert len(tasks) > 100, "the trace has the tasks of the main thread"
+    by_clock = page.evaluate("window.longTasks")
+    print(f"{len(tasks)} tasks, the longest {max(tasks):.1f} ms of CPU time; long ones by the clock: {by_clock} ms")
+    return max(tasks)

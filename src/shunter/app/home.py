@@ -85,7 +85,7 @@ class Home:
 
     @property
     def rollups(self) -> Path:
-        """What happened over time, added up."""
+        """What earlier versions added up over time; it moves into the store."""
         return self.folder / "rollups"
 
     @property

@@ -34,7 +34,7 @@ class LeaderDuties:
         configured_policy: str | None,
         configured_heartbeat_s: float | None,
         apply_settings: Callable[[], None],
-        rollups: RollupRecorder | None,
+        rollups: RollupRecorder,
         *,
         is_simulated: bool,
     ) -> None:
@@ -89,7 +89,7 @@ class LeaderDuties:
                 log.warning("purge.failed", error=error)
 
     async def _roll_up_periodically(self) -> None:
-        while self._rollups is not None:
+        while True:
             try:
                 await self._rollups.tick()
             except ShunterError as error:

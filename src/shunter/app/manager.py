@@ -90,7 +90,6 @@ class Manager:
         self._given_store = options.store
         self._chosen_store = choose_store(options.store, self._options.store)
         self._flight = FlightFiles(home.flight) if self._chosen_store != MEMORY else None
-        self._rollups = RollupFiles(home.rollups) if self._chosen_store != MEMORY else None
 
     async def start(self) -> None:
         """Returns when the API answers and the first node is ready; of several managers, when this one can be read."""
@@ -142,7 +141,7 @@ class Manager:
             options.policy,
             self._config.watcher.heartbeat_s,
             gateway.apply_settings,
-            RollupRecorder(self._engine, self._store, self._rollups, asyncio.to_thread) if self._rollups else None,
+            RollupRecorder(self._engine, self._store, asyncio.to_thread, RollupFiles(home.rollups)),
             is_simulated=bool(options.simulate_nodes),
         )
         if self._is_member:
@@ -252,7 +251,6 @@ class Manager:
             on_policy=self._background_policies.switch_to,
             flight_log=self._flight,
             archive=self._flight,
-            rollups=self._rollups,
             metrics=self._samples,
             inspector=ProcessInspector(self._loop_probe),
             external_users=self._external_users,

@@ -56,7 +56,7 @@ from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.flight import FlightLog
 from shunter.ports.gateway import CallerGateway
-from shunter.ports.metrics import MetricProvider, RollupLog
+from shunter.ports.metrics import MetricProvider
 from shunter.ports.objects import BindObjects
 from shunter.ports.principals import Principal
 from shunter.ports.schedulers import FlightArchive
@@ -87,7 +87,6 @@ class LocalGateway:
         on_policy: Callable[[Policy], None] = lambda _: None,
         flight_log: FlightLog | None = None,
         archive: FlightArchive | None = None,
-        rollups: RollupLog | None = None,
         metrics: MetricProvider | None = None,
         stop_workers: StopWorkers = no_workers,
         probes: Iterable[Probe] = (),
@@ -113,7 +112,7 @@ class LocalGateway:
             recording,
             Decisions(engine, recording),
             DecisionDetails(archive, catalogue, run_in_thread),
-            AnalyticsReader(engine, store, self._task_reader, rollups, run_in_thread),
+            AnalyticsReader(engine, store, self._task_reader, run_in_thread),
         )
         self._policies = Policies(engine, catalogue, on_policy)
         self._managers = Managers(engine, members)

@@ -90,17 +90,14 @@ class MetricSink(Protocol):
     def record(self, source: Source, measurement: Measurement) -> None: ...
 
 
-class RollupLog(Protocol):
-    """What happened over time, added up by the leader for each minute and each hour, so that it outlives the jobs in
-    history. A hint like metrics: after a loss, history still has its jobs. Bounded: old rows go. These calls block."""
-
-    def append(self, tier_s: int, row: bytes) -> None:
-        """A row without line breaks. Never raises: who counts must not keep anybody from working."""
-        ...
+class OldRollups(Protocol):
+    """Rollups that earlier versions wrote to files of the leader. Today they are in the store. These calls block."""
 
     def read(self, tier_s: int) -> Sequence[bytes]:
         """Oldest first."""
         ...
+
+    def remove(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,17 @@ class AuditBatch(msgspec.Struct, array_like=True, gc=False):
     body: bytes
 
 
+class RollupRow(msgspec.Struct, array_like=True, gc=False):
+    """What happened from `start` on, in seconds since 1970, for as long as a row of its tier takes."""
+
+    start: int
+    body: bytes
+
+
+ROLLUP_ROW_BYTES_MAX = 256 * 2**10
+ROLLUP_BYTES_MAX = 16 * 2**20  # of a tier: one to two months of minutes, or many years of hours
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """One round: everything in it is written, or nothing. `version` is the last one plus 1."""
@@ -254,6 +265,15 @@ class Store(Protocol):
 
     async def drop_audit(self, epoch: int, through: int) -> None:
         """Drop the batches that end with this record at most, all or nothing. Fenced like a commit."""
+        ...
+
+    async def save_rollups(self, epoch: int, tier_s: int, rows: Sequence[RollupRow]) -> None:
+        """Adds rows, or replaces those of the same start, and drops the oldest ones beyond ROLLUP_BYTES_MAX. Fenced
+        like a commit."""
+        ...
+
+    async def rollups(self, tier_s: int, first: int) -> list[RollupRow]:
+        """Those that start at `first` or later, the oldest first."""
         ...
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:

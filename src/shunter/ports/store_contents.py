@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from shunter.ports.store import AuditBatch, FinishedJob, PastRecord, Snapshot
+from shunter.ports.store import AuditBatch, FinishedJob, PastRecord, RollupRow, Snapshot
 
 
 class StoredRound(msgspec.Struct, array_like=True, gc=False):
@@ -41,6 +41,10 @@ class StoreContents(Protocol):
 
     def audit(self) -> AsyncIterator[list[AuditBatch]]:
         """In order."""
+        ...
+
+    def rollups(self) -> AsyncIterator[tuple[int, list[RollupRow]]]:
+        """Each tier with its rows, in order."""
         ...
 
 
@@ -111,6 +115,12 @@ class TalliedContents:
             self.tally.audit_records += sum(each.last - each.first + 1 for each in batches)
             yield batches
 
+    async def rollups(self) -> AsyncIterator[tuple[int, list[RollupRow]]]:
+        async for tier_s, rows in self._contents.rollups():
+            for each in rows:
+                self.tally.add("rollup", tier_s, each)
+            yield tier_s, rows
+
     async def read_all(self) -> Tally:
         async for _ in self.rounds():
             pass
@@ -120,6 +130,8 @@ class TalliedContents:
         async for _ in self.past_schedulings():
             pass
         async for _ in self.audit():
+            pass
+        async for _ in self.rollups():
             pass
         return self.tally
 

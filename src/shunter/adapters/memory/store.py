@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from shunter.model.errors import Fenced, NotFound, StoreFailed
 from shunter.ports.commit_signal import CommitSignal
 from shunter.ports.store import (
+    ROLLUP_BYTES_MAX,
     AuditBatch,
     AuditQuery,
     Commit,
@@ -27,6 +28,7 @@ from shunter.ports.store import (
     PastRecord,
     Purged,
     Retention,
+    RollupRow,
     RunKey,
     Snapshot,
 )
@@ -43,6 +45,7 @@ class MemoryStore:
         self._runs: dict[tuple[str, str], dict[int, int]] = {}  # (namespace, name) -> run -> id
         self._past: dict[int, PastRecord] = {}  # by uid
         self._audit: list[AuditBatch] = []
+        self._rollups: dict[int, dict[int, RollupRow]] = {}  # tier -> start -> row
         self._signal = CommitSignal()
 
     async def open(self) -> None:
@@ -200,6 +203,22 @@ class MemoryStore:
     async def drop_audit(self, epoch: int, through: int) -> None:
         self._check_epoch(epoch)
         self._audit = [each for each in self._audit if each.last > through]
+
+    # ---- rollups ----
+
+    async def save_rollups(self, epoch: int, tier_s: int, rows: Sequence[RollupRow]) -> None:
+        self._check_epoch(epoch)
+        tier = self._rollups.setdefault(tier_s, {})
+        tier.update((row.start, row) for row in rows)
+        size = sum(len(row.body) for row in tier.values())
+        for start in sorted(tier):
+            if size <= ROLLUP_BYTES_MAX:
+                break
+            size -= len(tier.pop(start).body)
+
+    async def rollups(self, tier_s: int, first: int) -> list[RollupRow]:
+        tier = self._rollups.get(tier_s, {})
+        return [tier[start] for start in sorted(tier) if start >= first]
 
     # ---- retention ----
 

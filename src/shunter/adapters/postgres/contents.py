@@ -11,10 +11,11 @@ from shunter.adapters.postgres import rounds, schema
 from shunter.adapters.postgres.connection import Connection, connect
 from shunter.adapters.postgres.errors import translated
 from shunter.adapters.postgres.finished_jobs import JOB_COLUMNS, WITH_DETAILS, job_from_row, labels_text
+from shunter.adapters.postgres.rollups import read_rows
 from shunter.adapters.postgres.sessions import close_connection
 from shunter.adapters.postgres.url import StoreUrl
 from shunter.model.errors import Conflict
-from shunter.ports.store import AuditBatch, FinishedJob, FinishedTasks, PastRecord, Snapshot
+from shunter.ports.store import AuditBatch, FinishedJob, FinishedTasks, PastRecord, RollupRow, Snapshot
 from shunter.ports.store_contents import StoreContents, StoredRound
 
 BATCH_ROWS = 500
@@ -62,6 +63,10 @@ class PostgresContents:
     async def audit(self) -> AsyncIterator[list[AuditBatch]]:
         async for rows in self._pages("SELECT last, first, at, body FROM audit WHERE last > $1 ORDER BY last"):
             yield [AuditBatch(first, last, at, body) for last, first, at, body in rows]
+
+    async def rollups(self) -> AsyncIterator[tuple[int, list[RollupRow]]]:
+        for (tier_s,) in await self._connection.fetch("SELECT DISTINCT tier FROM rollups ORDER BY tier"):
+            yield tier_s, await read_rows(self._connection, tier_s, 0)
 
     async def _pages(self, query: str) -> AsyncIterator[list[Any]]:
         """The first column is the key."""
@@ -122,6 +127,8 @@ async def _fill(connection: Connection, contents: StoreContents) -> None:
         await _copy(connection, "past_schedulings", rows)
     async for batches in contents.audit():
         await _copy(connection, "audit", [(each.first, each.last, each.at, each.body) for each in batches])
+    async for tier_s, rollups in contents.rollups():
+        await _copy(connection, "rollups", [(tier_s, each.start, each.body) for each in rollups])
     await connection.execute(
         "INSERT INTO job_counts (namespace, state, jobs) SELECT namespace, state, count(*) FROM jobs GROUP BY 1, 2"
     )

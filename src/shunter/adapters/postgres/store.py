@@ -8,7 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from shunter.adapters.postgres import audit_log, finished_jobs, finished_search, past_schedulings, rounds, schema
+from shunter.adapters.postgres import (
+    audit_log,
+    finished_jobs,
+    finished_search,
+    past_schedulings,
+    rollups,
+    rounds,
+    schema,
+)
 from shunter.adapters.postgres.commit_listener import CommitListener
 from shunter.adapters.postgres.connection import (
     WRITER_SESSION,
@@ -36,6 +44,7 @@ from shunter.ports.store import (
     PastRecord,
     Purged,
     Retention,
+    RollupRow,
     RunKey,
     Snapshot,
     unseen_epoch,
@@ -143,6 +152,12 @@ class PostgresStore:
 
     async def drop_audit(self, epoch: int, through: int) -> None:
         await self._pool.run(audit_log.drop, epoch, through)
+
+    async def save_rollups(self, epoch: int, tier_s: int, rows: Sequence[RollupRow]) -> None:
+        await self._pool.run(rollups.write_rows, epoch, tier_s, rows)
+
+    async def rollups(self, tier_s: int, first: int) -> list[RollupRow]:
+        return await self._pool.run(rollups.read_rows, tier_s, first)
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         purge = Purge(epoch, retention, now)

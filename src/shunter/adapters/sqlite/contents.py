@@ -11,7 +11,8 @@ from shunter.adapters.sqlite.audit_log import COLUMNS as AUDIT_COLUMNS
 from shunter.adapters.sqlite.audit_log import insert_batch
 from shunter.adapters.sqlite.connection import transaction
 from shunter.adapters.sqlite.finished_jobs import JOB_COLUMNS, insert_finished, job_from_row
-from shunter.ports.store import AuditBatch, FinishedJob, FinishedTasks, PastRecord, Snapshot
+from shunter.adapters.sqlite.rollups import insert_rows, read_rows
+from shunter.ports.store import AuditBatch, FinishedJob, FinishedTasks, PastRecord, RollupRow, Snapshot
 from shunter.ports.store_contents import StoreContents, StoredRound
 
 BATCH_ROWS = 500
@@ -60,6 +61,12 @@ class SqliteContents:
         while rows := cursor.fetchmany(BATCH_ROWS):
             yield [AuditBatch(*row) for row in rows]
 
+    async def rollups(self) -> AsyncIterator[tuple[int, list[RollupRow]]]:
+        if self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'rollups'").fetchone() is None:
+            return  # the file is of an older version
+        for (tier_s,) in self._connection.execute("SELECT DISTINCT tier FROM rollups ORDER BY tier").fetchall():
+            yield tier_s, read_rows(self._connection, tier_s, 0)
+
 
 async def fill(connection: sqlite3.Connection, contents: StoreContents, epoch: int) -> None:
     """Write all of it into an empty store with the newest schema: all or nothing. Its last epoch is `epoch`."""
@@ -88,6 +95,8 @@ async def fill(connection: sqlite3.Connection, contents: StoreContents, epoch: i
         async for records in contents.audit():
             for record in records:
                 insert_batch(connection, record)
+        async for tier_s, rollups in contents.rollups():
+            insert_rows(connection, tier_s, rollups)
         connection.execute("UPDATE leadership SET epoch = ?", (epoch,))
         for rule in rules:
             connection.execute(rule)

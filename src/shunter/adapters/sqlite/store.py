@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from shunter.adapters.sqlite import audit_log, finished_jobs, finished_search, past_schedulings, rounds, schema
+from shunter.adapters.sqlite import audit_log, finished_jobs, finished_search, past_schedulings, rollups, rounds, schema
 from shunter.adapters.sqlite.checkpoints import Checkpoints, secure_log
 from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, LOG_ALONE, connect, create_file, is_log_alone
 from shunter.adapters.sqlite.connection_thread import ConnectionThread
@@ -34,6 +34,7 @@ from shunter.ports.store import (
     PastRecord,
     Purged,
     Retention,
+    RollupRow,
     RunKey,
     Snapshot,
     unseen_epoch,
@@ -163,6 +164,12 @@ class SqliteStore:
 
     async def drop_audit(self, epoch: int, through: int) -> None:
         await self._writer.run(rounds.drop_audit, epoch, through)
+
+    async def save_rollups(self, epoch: int, tier_s: int, rows: Sequence[RollupRow]) -> None:
+        await self._writer.run(rollups.write_rows, epoch, tier_s, rows)
+
+    async def rollups(self, tier_s: int, first: int) -> list[RollupRow]:
+        return await self._reader.run(rollups.read_rows, tier_s, first)
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         names: list[tuple[str, str]] = []

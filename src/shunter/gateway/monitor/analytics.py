@@ -5,6 +5,7 @@ they are. A request looks at a limited number of jobs in history, the newest fir
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from shunter.gateway.monitor.ended_jobs import FAILED_JOBS_MAX, ended_jobs, fail
 from shunter.gateway.monitor.tallies import ClusterTally, JobTally, Rollup, add_failures, decode_rollups
 from shunter.model.rest.monitor.analytics_views import Analytics, ClusterSeries, Share
 from shunter.model.timestamps import iso
-from shunter.ports.metrics import HOUR_S, MINUTE_S, RollupLog
+from shunter.ports.metrics import HOUR_S, MINUTE_S
 from shunter.ports.store import FinishedQuery, Store
 
 JOBS_MAX = 20_000  # of history, looked at for one answer
@@ -59,13 +60,11 @@ class _Found:
 
 
 class AnalyticsReader:
-    """Rollups are read and decoded in a thread: a month of minutes takes a while."""
+    """Rollups are decoded in a thread: a month of minutes takes a while."""
 
-    def __init__(
-        self, engine: Engine, store: Store, reader: TaskReader, rollups: RollupLog | None, run_in_thread: RunInThread
-    ) -> None:
+    def __init__(self, engine: Engine, store: Store, reader: TaskReader, run_in_thread: RunInThread) -> None:
         self._engine, self._store, self._reader = engine, store, reader
-        self._rollups, self._run_in_thread = rollups, run_in_thread
+        self._run_in_thread = run_in_thread
 
     async def find(self, window: Window, sees: Sees) -> Analytics:
         await self._engine.wait_committed()
@@ -86,19 +85,21 @@ class AnalyticsReader:
 
     async def _rows(self, window: Window) -> tuple[list[Rollup], float]:
         """The rows of the window, in order, and until when there are any."""
-        if self._rollups is None:
-            return [], window.start_s
-        minutes = await self._run_in_thread(_read, self._rollups, MINUTE_S)
+        minutes = await self._read(window, MINUTE_S)
         if not minutes:
             return [], window.start_s
         ends_at = minutes[-1].start + MINUTE_S
         rows = minutes
         if window.stop_s - window.start_s > MINUTES_MAX_S:
-            hours = await self._run_in_thread(_read, self._rollups, HOUR_S)
+            hours = await self._read(window, HOUR_S)
             if hours:
                 rows = hours + minutes[bisect_left(minutes, hours[-1].start + HOUR_S, key=lambda row: row.start) :]
         inside = [row for row in rows if window.start_s <= row.start < window.stop_s]
         return inside, max(window.start_s, min(ends_at, window.stop_s))
+
+    async def _read(self, window: Window, tier_s: int) -> list[Rollup]:
+        rows = await self._store.rollups(tier_s, math.ceil(window.start_s))
+        return await self._run_in_thread(decode_rollups, [row.body for row in rows])
 
     async def _add_history(self, window: Window, part: tuple[float, float], found: _Found, sees: Sees) -> None:
         if part[1] <= part[0]:
@@ -116,10 +117,6 @@ class AnalyticsReader:
                 add_failures(tally.nodes, await failures_by_node(self._reader, run))
             found.add(window.step_of(ended_s), run.namespace, tally)
         found.is_partial = found.is_partial or seen >= JOBS_MAX
-
-
-def _read(rollups: RollupLog, tier_s: int) -> list[Rollup]:
-    return decode_rollups(rollups.read(tier_s))
 
 
 def _view(window: Window, found: _Found, rollups_from: int | None, *, shows_cluster: bool) -> Analytics:

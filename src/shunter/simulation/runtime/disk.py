@@ -26,6 +26,7 @@ from shunter.ports.store import (
     PastRecord,
     Purged,
     Retention,
+    RollupRow,
     RunKey,
     Snapshot,
     Store,
@@ -217,6 +218,13 @@ class FaultyStore:
     async def drop_audit(self, epoch: int, through: int) -> None:
         await self._wait_for_disk()
         await self._store.drop_audit(epoch, through)
+
+    async def save_rollups(self, epoch: int, tier_s: int, rows: Sequence[RollupRow]) -> None:
+        await self._wait_for_disk()
+        await self._store.save_rollups(epoch, tier_s, rows)
+
+    async def rollups(self, tier_s: int, first: int) -> list[RollupRow]:
+        return await self._store.rollups(tier_s, first)
 
     async def _wait_for_disk(self) -> None:
         """Time on the disk; a process that was paused or killed meanwhile does not get any further."""
