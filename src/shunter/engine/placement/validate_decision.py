@@ -102,10 +102,13 @@ class DecisionValidator:
             if len(self._refusals) >= REFUSALS_MAX:
                 self._unlisted_count += count
                 continue
-            reason = self._refusal_reason(record.task_class, row) or (
-                limit if not max_count else "the node has no room for more tasks of this class"
-            )
+            reason = self._refusal_reason(record.task_class, row) or self._limit_or_room(record, row, max_count, limit)
             self.refuse(item, reason, self._view.nodes.names[row], count)
+
+    def _limit_or_room(self, record: ClassRecord, row: int, max_count: int, limit: str) -> str:
+        """What kept another task from a node that accepts its class."""
+        has_room = self._ledger.room(without_licence_needs(record.task_class), np.array([row]), 1)[0] > 0
+        return limit if not max_count or has_room else "the node has no room for more tasks of this class"
 
     def refuse_gang(self, members: list[Placement], item: str) -> None:
         placed = sum(each.tasks for each in members)

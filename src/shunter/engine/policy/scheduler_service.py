@@ -25,6 +25,7 @@ from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, TooLarge, Unavailable
 from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
 from shunter.planning.explain.suggest import without_licence_needs
+from shunter.planning.explain.wait_reasons import limits_reached
 from shunter.planning.filter.filters import feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.remote.decision_rows import read_decision
@@ -166,12 +167,17 @@ class SchedulerService:
         self._host.wake()  # if it is overruled now, the fallback policy decides
 
     def _fits_somewhere(self) -> bool:
-        """Whether some pending task fits on a node. Looks at some classes only: that is enough to tell."""
+        """Whether some pending task fits on a node, and may start by its queue, licences and quotas. Looks at some
+        classes only: that is enough to tell."""
         view, filters = build_view(self._host.state), self._host.active_policy.filters
         self._validation_ledger.sync(view.nodes)
         rows = np.arange(1, view.nodes.count)
-        pending = (without_licence_needs(each.task_class) for each in islice(view.queued, CLASSES_EXAMINED_MAX))
-        return any(feasible(each, self._validation_ledger, rows, filters).any() for each in pending)
+        pending = (each.task_class for each in islice(view.queued, CLASSES_EXAMINED_MAX))
+        return any(
+            feasible(without_licence_needs(each), self._validation_ledger, rows, filters).any()
+            for each in pending
+            if next(limits_reached(each, view), None) is None
+        )
 
     # ---- called by the engine ----
 

@@ -120,6 +120,15 @@ class LicenceRow(msgspec.Struct, frozen=True, array_like=True):
     used: int
 
 
+class QuotaRow(msgspec.Struct, frozen=True, array_like=True):
+    """What the tasks of a tenant may use on nodes together, and what they use: tasks are called `running`."""
+
+    tenant: str
+    namespaces: list[str]
+    limits: dict[str, int]  # what is missing has no limit
+    used: dict[str, int]
+
+
 class RunningRows(msgspec.Struct, frozen=True, array_like=True):
     class_ids: list[int]
     node: list[int]
@@ -178,6 +187,7 @@ class ViewDelta(msgspec.Struct, frozen=True, omit_defaults=True):
     testbeds_gone: list[ObjectName] = []
     batch_jobs_gone: list[ObjectName] = []
     schedulings_gone: list[ObjectName] = []
+    quotas: list[QuotaRow] | None = None  # of tenants that have some and tasks to place
     answers: Answers | None = None
 
 

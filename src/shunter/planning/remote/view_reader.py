@@ -19,9 +19,10 @@ from shunter.planning.filter.filters import FILTERS
 from shunter.planning.filter.hard_rules import HardRules
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.order.pending_queue import PendingQueue
+from shunter.planning.remote.quota_rows import read_quotas
 from shunter.planning.remote.view_queries import RecordedAnswers, read_class
 from shunter.planning.remote.view_scope import add_resource_columns, empty_nodes, grow_rows, limit_view
-from shunter.planning.view import BoolArray, ClusterView, IntArray, Nodes, Queued, QueueRules, TaskClass
+from shunter.planning.view import BoolArray, ClusterView, IntArray, Nodes, Queued, QueueRules, TaskClass, TenantQuota
 
 ObjectType = TypeVar("ObjectType", Testbed, BatchJob, Scheduling)
 
@@ -69,6 +70,7 @@ class ViewReader:
         self._usage: dict[tuple[str, str], IntArray] = {}
         self._queues: dict[str, QueueRules] = {}
         self._licences: dict[str, tuple[int, int]] = {}
+        self._quotas: dict[str, TenantQuota] = {}
         self._testbeds: dict[ObjectName, Testbed] = {}
         self._batch_jobs: dict[ObjectName, BatchJob] = {}
         self._schedulings: dict[ObjectName, Scheduling] = {}
@@ -96,6 +98,8 @@ class ViewReader:
             self._queues = {rules.name: rules for rules in delta.queues}
         if delta.licences is not None:
             self._licences = {row.name: (row.total, row.used) for row in delta.licences}
+        if delta.quotas is not None:
+            self._quotas = read_quotas(delta.quotas)
 
     def _view(self, delta: ViewDelta) -> ClusterView:
         self._missing = self.missing
@@ -108,6 +112,7 @@ class ViewReader:
             usage=self._usage,
             queues=self._queues,
             licences=self._licences,
+            quotas=self._quotas,
             preempt_gap=delta.preempt_gap,
             reserve_after_s=delta.reserve_after_s,
             hold_after_s=delta.hold_after_s,

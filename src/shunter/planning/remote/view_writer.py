@@ -28,9 +28,10 @@ from shunter.model.protocol.scheduler_messages import (
     ViewDelta,
 )
 from shunter.planning.order.pending_queue import PendingQueue
+from shunter.planning.remote.quota_rows import quota_rows
 from shunter.planning.remote.view_queries import class_row, full_answers
 from shunter.planning.remote.view_scope import add_resource_columns, empty_nodes, grow_rows
-from shunter.planning.view import ClusterView, IntArray, Nodes, Queued, QueueRules, TaskClass
+from shunter.planning.view import ClusterView, IntArray, Nodes, Queued, QueueRules, TaskClass, TenantQuota
 
 ObjectType = TypeVar("ObjectType", Testbed, BatchJob, Scheduling)
 Fields = dict[str, Any]
@@ -53,6 +54,7 @@ class ViewWriter:
         self._usage: dict[tuple[str, str], bytes] = {}
         self._queues: Mapping[str, QueueRules] | None = None
         self._licences: Mapping[str, tuple[int, int]] | None = None
+        self._quotas: Mapping[str, TenantQuota] = {}
         self._testbeds: dict[ObjectName, Testbed] = {}
         self._batch_jobs: dict[ObjectName, BatchJob] = {}
         self._schedulings: dict[ObjectName, Scheduling] = {}
@@ -92,6 +94,9 @@ class ViewWriter:
         if view.licences != self._licences:
             self._licences = dict(view.licences)
             fields["licences"] = [LicenceRow(name, *numbers) for name, numbers in view.licences.items()]
+        if view.quotas != self._quotas:
+            self._quotas = dict(view.quotas)
+            fields["quotas"] = quota_rows(view.quotas)
 
 
 class _SentNodes:

@@ -31,7 +31,7 @@ from shunter.planning.remote.view_queries import QueryRecorder
 from shunter.planning.remote.view_reader import GapInDeltas, ViewReader
 from shunter.planning.remote.view_scope import limit_view
 from shunter.planning.remote.view_writer import ViewWriter
-from shunter.planning.view import ClusterView, Queued, QueueRules, Rules, TaskClass
+from shunter.planning.view import NEVER, ClusterView, Queued, QueueRules, Rules, TaskClass, TenantQuota
 from tests.unit.planning.remote.view_hash import view_hash
 from tests.unit.planning.running_cluster import RunningCluster, Task
 
@@ -56,6 +56,7 @@ class ChangingCluster:
         self.usage = {("default", "tester"): np.zeros(3, np.int64)}
         self.queues: dict[str, QueueRules] = {}
         self.licences: dict[str, tuple[int, int]] = {}
+        self.quotas: dict[str, TenantQuota] = {}
         for _ in range(rng.randrange(1, 4)):
             self.add_node()
 
@@ -66,6 +67,7 @@ class ChangingCluster:
             usage=self.usage,
             queues=self.queues,
             licences=self.licences,
+            quotas=self.quotas,
             testbeds=self.testbeds,
             reserve_after_s=self.rng.choice([None, 1.0, float("inf")]),
         )
@@ -154,6 +156,10 @@ class ChangingCluster:
             "default": QueueRules("default", self.rng.random() < 0.2, False, self.rng.randrange(9), 1),
         }
         self.licences = {"licence/matlab": (self.rng.randrange(5), 0)}
+        limits = self.rng.randrange(9), NEVER, self.rng.choice((NEVER, 2**40)), NEVER
+        film = TenantQuota("film", limits, (self.rng.randrange(9), 0, 0, 1))
+        red = TenantQuota("red", (1, 2, 3, 4), (0, 0, 0, 0))
+        self.quotas = self.rng.choice(({}, {"default": film, "film": film}, {"red": red, "film": film}))
         if self.rng.random() < 0.3:
             self.usage.pop(("other", "somebody"), None)
         else:
