@@ -21,6 +21,7 @@ CHILDREN_MAX = 2  # at once; others wait for their turn
 EXPANDED_SIZE_MAX = 32 * 2**20  # of the documents, aliases written out
 CHILD_MEMORY_MAX = 2**30
 CHILD_MAX_S = 60
+LARGE_INTEGER = 1  # the kind of an extension of msgpack: the digits of an integer of more than 64 bits
 _TOO_EXPANDED = f"the YAML expands to more than {EXPANDED_SIZE_MAX:,} bytes; use fewer aliases, or split it"
 
 
@@ -64,7 +65,7 @@ async def _parse_in_child(body: bytes) -> list[object]:
             child.kill()
     if child.returncode != 0:
         raise Failed(f"the process that parses YAML ended with {child.returncode}")
-    result = msgspec.msgpack.decode(output, type=ParseResult)
+    result = msgspec.msgpack.decode(output, type=ParseResult, ext_hook=_large_integer)
     if result.too_large:
         raise TooLarge(result.too_large)
     if result.problems:
@@ -75,7 +76,7 @@ async def _parse_in_child(body: bytes) -> list[object]:
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (CHILD_MEMORY_MAX, CHILD_MEMORY_MAX))
     try:
-        output = msgspec.msgpack.encode(_parse(sys.stdin.buffer.read(YAML_SIZE_MAX + 1)))
+        output = _encode(_parse(sys.stdin.buffer.read(YAML_SIZE_MAX + 1)))
     except MemoryError:
         output = b""
     if not output or len(output) > EXPANDED_SIZE_MAX:
@@ -90,6 +91,38 @@ def _parse(body: bytes) -> ParseResult:
         return ParseResult(
             problems=[(each.field, each.message, _plain(each.value), each.fix) for each in error.problems]
         )
+
+
+def _encode(result: ParseResult) -> bytes:
+    """msgpack has integers of 64 bits. Larger ones are too large for every field, whose checks will say so."""
+    try:
+        return msgspec.msgpack.encode(result)
+    except OverflowError:
+        return msgspec.msgpack.encode(_encodable(msgspec.to_builtins(result)))
+
+
+def _encodable(value: Any) -> Any:
+    match value:
+        case dict():
+            return {_large_key(key): _encodable(each) for key, each in value.items()}
+        case list():
+            return [_encodable(each) for each in value]
+        case int() if _is_large(value):
+            return msgspec.msgpack.Ext(LARGE_INTEGER, str(value).encode())
+    return value
+
+
+def _large_key(key: Any) -> Any:
+    """As text: no field has such a name."""
+    return str(key) if isinstance(key, int) and _is_large(key) else key
+
+
+def _is_large(value: int) -> bool:
+    return not -(2**63) <= value < 2**64
+
+
+def _large_integer(_code: int, digits: memoryview) -> int:
+    return int(bytes(digits))
 
 
 def _plain(value: object) -> object:

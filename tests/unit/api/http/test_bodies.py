@@ -85,7 +85,13 @@ async def test_a_stream_does_not_hold_the_body_that_began_it(app: App) -> None:
 async def test_large_yaml_means_the_same_and_its_problems_too(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     async def outcomes(parser: large_yaml.YamlParser) -> list[object]:
         found: list[object] = []
-        for text in (jobs_yaml(100), jobs_yaml(100, "---\na: 1\na: 2\n"), jobs_yaml(100, "---\n[")):
+        large_numbers = f"---\na: [{2**64}, {-(2**63) - 1}, {10**60}, {2**64 - 1}, 0x{'f' * 50}]\n"
+        for text in (
+            jobs_yaml(100),
+            jobs_yaml(100, large_numbers),
+            jobs_yaml(100, "---\na: 1\na: 2\n"),
+            jobs_yaml(100, "---\n["),
+        ):
             try:
                 found.append(await parser.parse(text))
             except Invalid as error:
@@ -96,6 +102,11 @@ async def test_large_yaml_means_the_same_and_its_problems_too(app: App, monkeypa
     monkeypatch.setattr(large_yaml, "IN_PROCESS_SIZE_MAX", 2**20)
     assert in_child == await outcomes(app.shared.yaml)
     assert app.shared.yaml is not None
+
+
+async def test_a_key_of_large_yaml_may_be_any_integer(app: App) -> None:
+    [*_, last] = await app.shared.yaml.parse(jobs_yaml(100, f"---\n1: 1\n{2**64}: 2\n"))
+    assert last == {1: 1, str(2**64): 2}
 
 
 async def test_yaml_beyond_its_limit_is_refused_with_the_limit() -> None:
