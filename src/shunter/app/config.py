@@ -328,7 +328,8 @@ class Config:
         return replace(self, worker={**self.worker, "task_descriptors": count})
 
     def worker_settings(self, home: Path, machine: MachineOptions) -> WorkerSettings:
-        """Of labels, resources and devices, those of the same name are the command line's. Raises Invalid."""
+        """The worker's settings. For labels, resources and devices of the same name, the command line takes precedence.
+        Raises Invalid."""
         settings = replace(WorkerSettings(home, platform.node() or NODE_NAME_DEFAULT), **self.worker)
         return replace(
             settings,

@@ -326,7 +326,7 @@ class Manager:
 
     @property
     def schedulers_address(self) -> str:
-        """Of the gRPC listener for external schedulers; empty if there is none."""
+        """The address of the gRPC listener for external schedulers; empty if there is none."""
         return self._listeners.schedulers_address
 
     @property

@@ -62,7 +62,7 @@ def check_home_is_meant() -> None:
 
 
 def cluster_name() -> str:
-    """Under which sign-ins to the cluster are stored."""
+    """The name under which sign-ins to the cluster are stored."""
     return finder(None, None).cluster
 
 
@@ -93,7 +93,7 @@ def describe_unreachable(error: ShunterError) -> str:
 
 
 def _token_source() -> str | Path:
-    """In the order of `sdk.endpoint`."""
+    """Where the token comes from, looked for in the order of `sdk.endpoint`."""
     if os.environ.get("SHUNTER_TOKEN"):
         return "SHUNTER_TOKEN"
     name = None if os.environ.get("SHUNTER_URL") else _context_name()

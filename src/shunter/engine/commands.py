@@ -290,7 +290,7 @@ class EngineCommands(ABC):
 
 
 def _count_entries(report: Report) -> int:
-    """Those that a round records one by one. A range of tasks that succeeded is one."""
+    """How many entries of a report a round records one by one. A range of tasks that succeeded is one."""
     ended = sum(len(ended.exits) or 1 for ended in report.ended)
     return ended + len(report.started) + len(report.returned) + len(report.lost) + len(report.health)
 

@@ -112,7 +112,7 @@ class Engine(EngineCommands):
 
     @property
     def term(self) -> int:
-        """Of the election that this manager won last; 0 for the only manager."""
+        """The term of the election that this manager won last; 0 for the only manager."""
         return self._leadership.lease.term
 
     # ---- lifecycle ----
@@ -379,7 +379,7 @@ class Engine(EngineCommands):
             self._wake.set()
 
     async def look_up_runs(self, keys: Collection[RunKey]) -> dict[RunKey, EndedRun]:
-        """Those of these runs that history has."""
+        """The runs among these that history has."""
         return await self._run_lookup.look_up(keys)
 
     async def _postpone_round(self, error: ShunterError) -> None:

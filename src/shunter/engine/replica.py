@@ -68,8 +68,9 @@ class Replica:
             self.feed.end_watches(purged)
 
     async def _summaries_of(self, changes: list[c.Change]) -> dict[int, Summary | None]:
-        """Of the watched jobs that end in this round, from history. They are looked up before anything is applied: if
-        the store fails, or this manager is elected meanwhile, the round is read again and no watcher misses the end."""
+        """The summaries of the watched jobs that end in this round, from history. They are looked up before anything is
+        applied: if the store fails, or this manager is elected meanwhile, the round is read again and no watcher misses
+        the end."""
         ended = [change.job for change in changes if isinstance(change, c.JobEnded)]
         summaries: dict[int, Summary | None] = {}
         while missing := [job_id for job_id in ended if job_id not in summaries and self.feed.is_watched(job_id)]:

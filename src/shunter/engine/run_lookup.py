@@ -20,7 +20,7 @@ class RunLookup:
         self._purged_names.update(names)
 
     async def learn_permanent(self, state: State) -> None:
-        """Of a state that was just loaded: the runs that every round may have to know."""
+        """Look up the ended runs that every round may need, after the state was loaded."""
         await self._learn(state, list(permanent_keys(state)))
 
     async def learn_needed(
@@ -38,7 +38,7 @@ class RunLookup:
         return missing
 
     async def look_up(self, keys: Collection[RunKey]) -> dict[RunKey, EndedRun]:
-        """Those of these runs that history has."""
+        """The runs among these that history has."""
         return await self._store.ended_runs(list(keys)) if keys else {}
 
     async def _learn(self, state: State, keys: list[RunKey]) -> None:

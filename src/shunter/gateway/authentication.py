@@ -96,7 +96,7 @@ class Authentication:
         return self._principal_of(key, now_ms) if key.matches(presented.secret, now_ms) else None
 
     def _find_principal(self, session: Session) -> Principal | None:
-        """Whom a session stands for: its key must still be valid."""
+        """The caller that a session identifies. The session's key must still be valid."""
         if session.authority:
             try:
                 roles = frozenset(map(Role, session.roles))

@@ -19,7 +19,7 @@ StopWorkers = Callable[[], Awaitable[list[str]]]  # returns what could not be st
 
 
 async def no_workers() -> list[str]:
-    """Of a cluster whose only worker is in the manager's process."""
+    """The workers to stop in a cluster whose only worker is in the manager's process."""
     return []
 
 

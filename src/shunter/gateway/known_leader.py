@@ -29,7 +29,7 @@ class KnownLeader:
         return self._coordination.leader()
 
     def term(self) -> int:
-        """Of the election that the leader won."""
+        """The term of the election that the leader won."""
         return self._coordination.leader_term()
 
     async def wait_changed(self) -> None:

@@ -127,7 +127,7 @@ class Policies:
         )
 
     def _local_session(self) -> Session | None:
-        """Of an active policy that decides in this process, outside of rounds."""
+        """The session of an active policy that decides in this process, outside of rounds."""
         leader = self._engine.active_policy.leader_session
         return next(
             (each for each in self._engine.schedulers.sessions() if each.is_local and each.name == leader), None

@@ -114,7 +114,7 @@ class KubeObjectService:
         return _job(read_custom_object(await self.api.replace(OBJECTS[BATCH_JOB], document, "status")))
 
     async def past_schedulings(self, query: PastQuery) -> PastSchedulingPage:
-        """Those that the operator has recorded."""
+        """The deleted Schedulings that the operator has recorded."""
         after = None if query.after is None else _read_cursor(query.after)
         found = sorted(
             (

@@ -35,7 +35,7 @@ def observe_application(job: BatchJob, pods: Mapping[int, Pod]) -> Application |
 
 
 def run_number(job: BatchJob) -> int:
-    """Of its next run, or of the present one while its event is open."""
+    """The number of the next run, or of the present one while its event is open."""
     events = job.status.events
     return job.status.runs + (not events or events[-1].successful is not None)
 

@@ -47,7 +47,7 @@ class Writer:
             await self._replace(BATCH_JOB, with_claim(found, claim))
 
     async def create_pods(self, pods: Iterable[Document]) -> None:
-        """Those that exist already stay: a repetition after a crash finds them."""
+        """Pods that exist already stay: a repetition after a crash finds them."""
         await asyncio.gather(*(self._create_pod(pod) for pod in pods))
 
     async def delete_pods(self, pods: Iterable[Pod]) -> None:

@@ -62,7 +62,7 @@ class Usage(msgspec.Struct, array_like=True, gc=False):
 
 
 def usage_of(measured: AttemptsUsage, started_ms: Sequence[int], ended_ms: Sequence[int]) -> Usage:
-    """Of one range of attempts, which all have a start and an end."""
+    """The usage of one range of attempts, which all have a start and an end."""
     ran_ms, classes = list(map(sub, ended_ms, started_ms)), measured.memory_classes
     return Usage(
         attempts=len(ran_ms),

@@ -70,7 +70,7 @@ class Room:
         return total
 
     def _first_of_each_domain(self, task_class: TaskClass, rows: IntArray) -> IntArray:
-        """Of rows that share the value of a `distinct` label, only the first that would take a task."""
+        """The first row that would take a task, for each value of a `distinct` label."""
         label = task_class.rules.distinct if task_class.rules is not None else ""
         if label in ("", HOST):
             return rows

@@ -118,7 +118,7 @@ class DeadLetterService(Protocol):
 
 class NodeService(Protocol):
     async def page(self, limit: int, after: str | None) -> NodePage:
-        """By name."""
+        """The nodes by name."""
         ...
 
     async def get(self, name: str) -> NodeView: ...

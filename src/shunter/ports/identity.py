@@ -62,7 +62,7 @@ class TenantService(Protocol):
     async def get(self, name: str) -> TenantView: ...
 
     async def create(self, name: str, change: TenantChange) -> TenantView:
-        """With a namespace and a queue of its own name."""
+        """The tenant also owns a namespace and a queue of its name."""
         ...
 
     async def update(self, name: str, change: TenantChange) -> TenantView: ...
@@ -76,7 +76,7 @@ class IdentityService(Protocol):
     async def me(self) -> MeView: ...
 
     def default_namespace(self) -> str:
-        """That requests without a namespace mean."""
+        """The namespace of requests that name none."""
         ...
 
     def sees_namespace(self, namespace: str) -> bool:

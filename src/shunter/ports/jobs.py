@@ -57,7 +57,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class TaskQuery:
-    """By group and index. `all` also lists replaced tasks, before the others."""
+    """Selects tasks, which are listed by group and index. `all` also lists replaced tasks, before the others."""
 
     states: tuple[str, ...] = ()
     limit: int = 1000
@@ -103,8 +103,8 @@ class JobLogQuery:
 
 @dataclass(frozen=True, slots=True)
 class JobNews:
-    """Of a watched job, exactly one of: the job as it is (first), a change, its end (last). `position` is to resume
-    after it."""
+    """News of a watched job, exactly one of: the job as it is (first), a change, its end (last). `position` is to
+    resume after it."""
 
     position: str
     job: JobView | None = None

@@ -35,7 +35,7 @@ class Replication(Protocol):
 
     @property
     def version(self) -> int:
-        """Of the committed state that the next read sees at least."""
+        """The oldest committed version that the next read may see."""
         ...
 
     async def wait_for_version(self, version: int) -> None:

@@ -43,7 +43,7 @@ class MonitorService(Protocol):
     async def timeline(self, job: JobReference, steps: int, limit: int) -> Timeline: ...
 
     async def manifest(self, job: JobReference, version: int | None) -> JobManifest:
-        """Of a version that is still known; None: the current one."""
+        """The manifest of a version that is still known; None means the current one."""
         ...
 
     async def analytics(
@@ -57,7 +57,7 @@ class MonitorService(Protocol):
         ...
 
     async def usage(self, by: str, since_s: float | None, namespace: str | None) -> UsageSums:
-        """Of finished jobs, by user, queue, namespace or tenant; without a time, of the last seven days."""
+        """The usage of finished jobs by user, queue, namespace or tenant. Without a time, it covers seven days."""
         ...
 
     async def decisions(self, limit: int, after: str | None, has_all: bool) -> DecisionPage:

@@ -232,7 +232,7 @@ class Store(Protocol):
         ...
 
     async def finished_job(self, id: int) -> FinishedJob | None:
-        """Without its tasks."""
+        """The job without its tasks."""
         ...
 
     async def finished_run(self, namespace: str, name: str, run: int | None) -> FinishedJob | None:
@@ -244,8 +244,8 @@ class Store(Protocol):
         ...
 
     async def ended_runs(self, keys: Sequence[RunKey]) -> dict[RunKey, EndedRun]:
-        """Those of these runs that history has. Rounds wait for it, so it waits for nothing that a commit does not wait
-        for, such as a long list."""
+        """The runs among these that history has. Rounds wait for it, so it waits for nothing that a commit does not
+        wait for, such as a long list."""
         ...
 
     async def past_schedulings(self, query: PastQuery) -> list[PastRecord]: ...
@@ -259,7 +259,7 @@ class Store(Protocol):
     async def audit_batches(self, query: AuditQuery) -> list[AuditBatch]: ...
 
     async def expired_audit(self, through: int, before: float, limit: int) -> AuditBatch | None:
-        """Of the oldest `limit` batches, the last one that ends with record `through` at most, or is not newer than
+        """The last one of the oldest `limit` batches that ends with record `through` at most, or is not newer than
         `before`."""
         ...
 

@@ -32,11 +32,11 @@ class StoreContents(Protocol):
         ...
 
     def finished_jobs(self) -> AsyncIterator[list[FinishedJob]]:
-        """With their tasks, by rising id."""
+        """Finished jobs with their tasks, by rising id."""
         ...
 
     def past_schedulings(self) -> AsyncIterator[list[PastRecord]]:
-        """By rising uid."""
+        """Deleted Schedulings by rising uid."""
         ...
 
     def audit(self) -> AsyncIterator[list[AuditBatch]]:

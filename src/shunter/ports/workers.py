@@ -93,7 +93,8 @@ class LeaderRoutes(Protocol):
     app."""
 
     def term(self) -> int:
-        """Of the election that the leader won. Asked before `address`, so that an old address never gets a new term."""
+        """The term of the election that the leader won. Asked before `address`, so that an old address never gets a new
+        term."""
         ...
 
     def address(self) -> str:

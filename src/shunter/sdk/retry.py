@@ -66,7 +66,7 @@ class Patience:
         self._since, self._failures, self._unreached = None, 0, []
 
     def _last_error(self, error: Unavailable) -> Unavailable:
-        """Of several managers that cannot be reached, all are named."""
+        """The error to raise. If several managers cannot be reached, it names all of them."""
         if self.managers == 1 or len(self._unreached) < self.managers:
             return error
         each = ", ".join(sorted({unreached.detail for unreached in self._unreached}))

@@ -256,14 +256,14 @@ def _observed(status: BatchJobStatus, generation: int) -> BatchJobStatus:
 
 
 def _cleared(status: BatchJobStatus) -> BatchJobStatus:
-    """Without claimant and slots."""
+    """The status without claimant and slots."""
     return msgspec.structs.replace(
         status, active_scheduling=None, testbed=None, slot_ids=(), places=(), application=0, problems=[], restarts=0
     )
 
 
 def _with_open_event(status: BatchJobStatus, application: Application, now_ms: int) -> BatchJobStatus:
-    """With an event for this run, unless it has one."""
+    """The status with an event for this run."""
     if status.testbed is None or status.active_scheduling is None or _has_open_event(status):
         return status
     event = ScheduledEvent(
@@ -278,7 +278,7 @@ def _with_open_event(status: BatchJobStatus, application: Application, now_ms: i
 
 
 def _with_closed_event(status: BatchJobStatus, successful: bool, at_ms: int, reason: str = "") -> BatchJobStatus:
-    """With its open event closed, if it has one."""
+    """The status with its open event closed, if it has one."""
     if not _has_open_event(status):
         return status
     event = status.events[-1]

@@ -101,7 +101,7 @@ def _jobs_condition(
 
 
 def _slot_conditions(scheduling: Scheduling) -> Iterator[Document]:
-    """Of each job that is queued, the slots that must be free: all up to its own in a queue, else those it names."""
+    """The slots that must be free for each queued job: all up to its own in a queue, else those that it names."""
     spec, since_ms = scheduling.spec, scheduling.status.since_ms
     queued = {
         name

@@ -23,7 +23,8 @@ def past_scheduling(scheduling: Scheduling, jobs: Iterable[BatchJob], now_ms: in
 
 
 def past_runs(scheduling: ObjectName, created_ms: int, jobs: Iterable[BatchJob], now_ms: int) -> tuple[PastRun, ...]:
-    """Also those of jobs that its spec no longer names; but none of an earlier Scheduling of its name."""
+    """The runs of a Scheduling, also of jobs that its spec no longer names; but none of an earlier Scheduling of its
+    name."""
     runs = [
         _past_run(job, event, now_ms)
         for job in jobs

@@ -26,7 +26,7 @@ TASK_MANAGER_MIN_BYTES = 640 * MIB
 
 @dataclass(frozen=True, slots=True)
 class HeapShare:
-    """Of a Spark driver or executor."""
+    """The share of the heap in the memory of a Spark driver or executor."""
 
     total_bytes: int
     heap_bytes: int

@@ -237,7 +237,7 @@ class _Reconciliation:
             self.generation = self.view.scheduling.status.observed_generation  # not accepted yet
 
     def failures(self, wanted: Iterable[ObjectName]) -> list[str]:
-        """Of unclaimed jobs that need a reset, and of its own jobs that failed."""
+        """The failures of unclaimed jobs that need a reset, and of its own jobs."""
         found = [job for name in wanted if (job := self.view.job(name)) is not None]
         return [
             failure_message(job)

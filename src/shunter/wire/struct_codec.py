@@ -153,7 +153,7 @@ def _unchanged(value: Any) -> Any:
 
 
 def _without_none(hint: Any) -> Any:
-    """Of a hint that allows None, the rest."""
+    """The rest of a hint that allows None."""
     if isinstance(hint, types.UnionType):
         return next(each for each in typing.get_args(hint) if each is not type(None))
     return hint

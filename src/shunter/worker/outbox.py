@@ -133,7 +133,7 @@ class Outbox:
         return done
 
     def keepers_with_results(self) -> set[Keeper]:
-        """Those with results that are not acknowledged."""
+        """The keepers with results that are not acknowledged."""
         return {keeper for part in (*self._sent, self._pending) for keeper in part.with_results}
 
     async def wait_empty(self) -> None:

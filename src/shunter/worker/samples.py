@@ -81,7 +81,7 @@ class Samples:
 
 
 def keeper_usage(keeper: Keeper) -> TaskStats:
-    """Of the task that it runs."""
+    """The usage of the task that a keeper runs."""
     running, usage = keeper.running, task_usage(keeper.pid)
     assert running is not None
     name = running.job, running.group, running.index, running.attempt

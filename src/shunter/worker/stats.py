@@ -122,7 +122,7 @@ def _disk_bytes() -> tuple[int, int]:
 
 
 def _network_bytes() -> tuple[int, int]:
-    """Of all interfaces but the loopback."""
+    """The bytes received and sent by all interfaces except the loopback."""
     received, sent = 0, 0
     try:
         lines = Path("/proc/net/dev").read_text().splitlines()[2:]

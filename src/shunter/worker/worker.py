@@ -98,7 +98,7 @@ class Worker:
 
     @property
     def name(self) -> str:
-        """Of its node."""
+        """The name of the worker's node."""
         return self._hello.name
 
     async def start(self) -> None:

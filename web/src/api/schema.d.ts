@@ -3101,7 +3101,7 @@ export interface components {
         };
         /**
          * SeenResource
-         * @description Of all nodes that took work at that moment.
+         * @description A resource, summed over all nodes that took work at that moment.
          */
         SeenResource: {
             name: string;
@@ -3541,7 +3541,7 @@ export interface components {
         };
         /**
          * GroupUsageView
-         * @description Of the attempts of a group that have ended and were measured. Sums are over all of them, `max` is that of one
+         * @description The usage of the attempts of a group that have ended and were measured. Sums are over all of them, `max` is that of one
          *         attempt. Fields are null where nothing was measured.
          */
         GroupUsageView: {
@@ -3588,7 +3588,7 @@ export interface components {
         };
         /**
          * UsageSum
-         * @description Of the finished jobs of one user, queue, namespace or tenant.
+         * @description The usage of the finished jobs of one user, queue, namespace or tenant.
          */
         UsageSum: {
             key: string;
@@ -3647,7 +3647,7 @@ export interface components {
         };
         /**
          * Distribution
-         * @description Of all values of the window, in seconds; null without any. `buckets[i]` counts values below `bounds[i]` that are
+         * @description The distribution of all values in the window, in seconds; null without values. `buckets[i]` counts values below `bounds[i]` that are
          *         not below the bound before; the last one has the rest.
          */
         Distribution: {
@@ -3659,7 +3659,7 @@ export interface components {
         };
         /**
          * Share
-         * @description Of a user, a namespace, a reason of failures, or a node with failures. The largest first. A node has no jobs, and
+         * @description The share of a user, a namespace, a reason of failures, or a node with failures, largest first. A node has no jobs, and
          *         its tasks are failed attempts of failed jobs.
          */
         Share: {

@@ -26,7 +26,7 @@ class CertificateInfo:
 
 
 def inspect(pem: bytes) -> CertificateInfo:
-    """Of the first certificate of PEM text. Raises ValueError."""
+    """What the first certificate of PEM text says. Raises ValueError."""
     found = blocks(pem, "CERTIFICATE")
     if not found:
         raise ValueError("no certificate")

@@ -61,7 +61,7 @@ log = Log(__name__)
 
 
 class SchedulerCaller(Protocol):
-    """Whom the token of a call stands for."""
+    """The caller that the token of a call identifies."""
 
     @property
     def service(self) -> SchedulerService:

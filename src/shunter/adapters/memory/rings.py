@@ -71,7 +71,7 @@ class Ring:
             self._maxima[first : first + self._width] = array("f", values)
 
     def rows(self, start_ms: int, stop_ms: int) -> Iterator[Row]:
-        """Those that overlap the time, oldest first."""
+        """The rows that overlap the time, oldest first."""
         step_ms, width, count = self._tier.step_ms, self._width, len(self)
         positions = range(count)
         first = bisect_right(positions, start_ms - step_ms, key=self._time_at)
@@ -81,7 +81,7 @@ class Ring:
             yield Row(self._times[row], step_ms, self._counts[row], self._means[part], self._maxima[part])
 
     def _time_at(self, position: int) -> int:
-        """Of a row by its place from the oldest on."""
+        """The time of the row at this place, counted from the oldest."""
         return self._times[(self._oldest + position) % len(self)]
 
     def _merge(self, row: int, values: Sequence[float]) -> None:

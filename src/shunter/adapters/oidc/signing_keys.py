@@ -31,7 +31,8 @@ class SigningKey:
 
 
 def parse_keys(document: object) -> dict[str, SigningKey]:
-    """By id. Keys for other purposes or algorithms are left out. Raises ValueError for what is no JWKS document."""
+    """The keys by their id, without those for other purposes or algorithms. Raises ValueError for what is no JWKS
+    document."""
     listed = document.get("keys") if isinstance(document, Mapping) else None
     if not isinstance(listed, list):
         raise ValueError("is not a JWKS document: it has no list `keys`")

@@ -19,7 +19,7 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
     async def wait(self, event: asyncio.Event, timeout_s: float | None) -> bool:
-        """Without `asyncio.wait_for`, which makes a task of its own each time: this runs before every round."""
+        """Runs before every round, so it does without `asyncio.wait_for`, which makes a task each time."""
         if event.is_set():
             return True
         if timeout_s is None:

@@ -29,7 +29,7 @@ class DiskProbe:
 
 
 def store_bytes(store: Path) -> int:
-    """Of the database, its log and its index; 0 for what does not exist."""
+    """The size of the database, its log and its index; 0 for what does not exist."""
     size = 0
     for suffix in STORE_SUFFIXES:
         try:

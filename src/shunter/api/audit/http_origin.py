@@ -28,7 +28,8 @@ def origin_of(exchange: Exchange, route: Route, caller: Principal, sign: Sign) -
 
 
 def source_address(exchange: Exchange, sign: Sign) -> str:
-    """Of the client; of the manager that forwarded the request, if that does not prove where it came from."""
+    """The address of the client; or of the manager that forwarded the request, if it does not prove where the request
+    came from."""
     proven = proven_source(exchange, sign)
     return peer_address(exchange) if proven is None else proven
 

@@ -30,7 +30,7 @@ class RefusalCounter:
             self._count((source_of(address)[0], status, operation, *who), 1)
 
     def take(self) -> list[RefusedRequests]:
-        """Those since the last time."""
+        """The requests that were refused since the last call."""
         counts, self._counts = self._counts, {}
         return [
             RefusedRequests(source, status, count, operation, user, tenant, key)

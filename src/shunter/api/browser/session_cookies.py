@@ -61,7 +61,7 @@ def find_state(scope: Scope) -> str:
 
 
 def public_url(scope: Scope, path: str) -> str:
-    """Under which a browser reaches a path of this manager, by what it and the proxies in between say. Raises
+    """The URL at which a browser reaches a path of this manager, by the headers of the browser and of proxies. Raises
     Invalid."""
     host = find_header(scope, FORWARDED_HOST) or find_header(scope, b"host") or ""
     if not _HOST.fullmatch(host):

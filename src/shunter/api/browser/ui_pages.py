@@ -143,7 +143,7 @@ def _is_known(exchange: Exchange, etag: bytes) -> bool:
 
 
 def _accepted_encodings(header: str) -> set[str]:
-    """Those with a weight above 0. `*` is no reason to compress."""
+    """The encodings with a weight above 0. `*` alone is no reason to compress."""
     found = set()
     for part in header.lower().split(","):
         name, *weight = _WEIGHT.split(part.strip(), maxsplit=1)

@@ -27,7 +27,8 @@ class Callers:
         self._gateway, self._attempts, self._limiter = gateway, attempts, limiter
 
     def address(self, context: Context) -> str:
-        """Of the client; of the manager that relays the call, if that does not prove where it came from."""
+        """The address of the client; or of the manager that relays the call, if it does not prove where the call came
+        from."""
         proven = self._proven_address(context)
         return address_of_peer(context.peer()) if proven is None else proven
 

@@ -41,7 +41,7 @@ log = Log(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Those that tests make smaller."""
+    """The limits that tests make smaller."""
 
     request_s: float = REQUEST_MAX_S
     idle_s: float = STREAM_IDLE_MAX_S
@@ -100,7 +100,7 @@ class Calls:
         self._streams: Counter[tuple[str, Principal]] = Counter()  # by connection
 
     def handler(self, name: str, method: Method) -> Any:
-        """Of gRPC; its class is generic only in the stubs."""
+        """The handler for gRPC, whose class is generic only in the stubs."""
 
         async def serve(requests: AsyncIterator[bytes], context: Context) -> None:
             await self._serve(name, method, requests, context)

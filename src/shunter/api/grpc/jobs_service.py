@@ -169,7 +169,7 @@ def _namespace(call: Call, named: str) -> str:
 
 
 def _job(call: Call, request: Any) -> JobReference:
-    """Of any request that names a job."""
+    """The job that a request names."""
     return parse_job_reference(request.job, _namespace(call, request.namespace), "job")
 
 

@@ -260,12 +260,13 @@ class App:
         return caller
 
     def _source_of(self, exchange: Exchange) -> tuple[str, bool]:
-        """Under which name wrong credentials count, and whether many users share that address, as a manager's."""
+        """The name under which wrong credentials are counted, and whether many users share it, like the address of a
+        manager."""
         source, is_shared = source_of((exchange.scope.get("client") or ("",))[0])
         return source, is_shared or proven_source(exchange, self._gateway.sign_source) is not None
 
     def _find_session(self, exchange: Exchange) -> str:
-        """Of the cookies, the session of this cluster. A session that is used is renewed from time to time."""
+        """The session of this cluster among the cookies. A session in use is renewed from time to time."""
         sessions = find_sessions(exchange.scope)
         known = (each for each in sessions if self._gateway.authenticate(each[1]) is not None)
         exchange.session = next(known, sessions[0] if sessions else None)

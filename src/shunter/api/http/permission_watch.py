@@ -56,7 +56,7 @@ class PermissionWatch:
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Of one request: which token, and whom it stood for."""
+    """The token of one request, and the caller that it identified."""
 
     _watch: PermissionWatch
     _grant: tuple[str, Principal] = field(repr=False)

@@ -26,7 +26,7 @@ SUBSCRIBE = "subscribe"  # the operation of STOMP sessions
 
 
 class WebSockets:
-    """Those of all listeners."""
+    """The WebSockets of all listeners."""
 
     def __init__(self, gateway: Gateway, attempts: FailedAttempts, refusals: RefusalCounter) -> None:
         self._gateway, self._attempts, self._refusals = gateway, attempts, refusals
@@ -88,7 +88,7 @@ class WebSockets:
         return reader
 
     def _admit(self, source: tuple[str, bool], token: str) -> Reader | None:
-        """Of a CONNECT frame, which has no other answer than yes and no."""
+        """The reader that the token of a CONNECT frame identifies. None refuses the frame, for whatever reason."""
         try:
             reader, status = self._find_reader(source, token), Unauthorized.status
         except (Busy, Forbidden) as error:

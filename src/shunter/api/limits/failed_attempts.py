@@ -71,12 +71,12 @@ class FailedAttempts:
         return Busy("too many requests with a wrong token came from your address", max(wait_s, 1.0))
 
     def _digest(self, source: str, credential: str) -> bytes:
-        """Of both together, under a key that nobody knows: finding it tells nothing about the credential."""
+        """The digest of both together, under a secret key, so that it reveals nothing about the credential."""
         return hmac.digest(self._key, f"{source} {credential}".encode(), "sha256")
 
 
 def source_of(address: str) -> tuple[str, bool]:
-    """Under which name an address is counted, and whether it is this machine's own."""
+    """The name under which an address is counted, and whether the address is this machine's own."""
     try:
         found = ip_address(address)
     except ValueError:

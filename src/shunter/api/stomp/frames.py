@@ -36,7 +36,7 @@ class BadFrame(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Of a repeated header, the first counts."""
+    """One frame. If a header is repeated, the first one counts."""
 
     command: str
     headers: Mapping[str, str] = field(default_factory=dict)

@@ -20,7 +20,7 @@ IGNORED_COMMANDS = ("ACK", "NACK")  # nothing is kept for a subscriber, so there
 
 
 class Reader(Protocol):
-    """Whom a token stands for: what it may read."""
+    """What the caller that a token identifies may read."""
 
     @property
     def default_namespace(self) -> str: ...

@@ -212,7 +212,7 @@ def _docker() -> tuple[str, str]:
 
 
 def _keepers(worker_home: Path) -> tuple[int, ...]:
-    """Of this home: the command line of a keeper names it."""
+    """The keepers of this home, which their command lines name."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -81,7 +81,7 @@ class Listeners:
 
     @property
     def address(self) -> str:
-        """Of the API."""
+        """The address of the API."""
         assert self._server is not None
         return _address(self._server)
 

@@ -67,7 +67,8 @@ def _check_complete(options: UpOptions) -> None:
 
 
 def build_external_users(options: UpOptions, clock: Clock) -> tuple[ExternalUsers, Sequence[Work]]:
-    """And what must run in the background. Libraries for signatures are loaded only if there is an issuer."""
+    """The external users, and what must run in the background for them. Libraries for signatures are loaded only if
+    there is an issuer."""
     settings = read_oidc_settings(options)
     authenticators = load_authenticators(options.authenticators)
     known = PluginUsers(authenticators, asyncio.to_thread, time.monotonic) if authenticators else None

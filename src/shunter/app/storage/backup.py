@@ -180,7 +180,7 @@ def _check_checksum(copy: sqlite3.Connection, source: Path) -> None:
 
 
 def _checksum(copy: sqlite3.Connection) -> bytes:
-    """Of the schema and all rows. SQLite's own check looks at the structure, not at what the rows say."""
+    """A checksum of the schema and all rows. SQLite's own check looks at the structure, not at what the rows say."""
     tables = copy.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
     digest = hashlib.sha256()
     encode = msgspec.msgpack.Encoder().encode

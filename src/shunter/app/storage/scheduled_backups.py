@@ -93,7 +93,7 @@ class ScheduledBackups:
             log.info("backup.removed", file=path)
 
     def _backups(self) -> list[Path]:
-        """Ours only, the oldest first: their names have the time."""
+        """The scheduled backups, oldest first: their names contain the time."""
         return sorted(self._folder.glob(f"{_PREFIX}[0-9]*T[0-9]*Z{_SUFFIX}"))
 
 

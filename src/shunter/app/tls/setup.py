@@ -137,7 +137,8 @@ def worker_authority(home: Home, files: TlsFiles) -> WorkerAuthority:
 
 
 def manager_hosts(options: UpOptions) -> tuple[str, ...]:
-    """At which others reach this manager: this machine's names, and what it listens on and advertises."""
+    """The hosts at which others reach this manager: this machine's names, and those that it listens on and
+    advertises."""
     listeners = (options.listen, options.workers_listen, options.external_listen, options.external_grpc)
     hosts = [parse_address(each, "listen")[0] for each in listeners if each]
     given = [*hosts, options.advertise or "", platform.node(), *options.tls_hosts]

@@ -75,13 +75,13 @@ class TlsFiles:
         return self._client_context
 
     def for_clients(self) -> ServerTls:
-        """Of a gRPC listener whose clients send a token."""
+        """The TLS of a gRPC listener whose clients send a token."""
         from shunter.adapters.grpc.listen import ServerTls
 
         return ServerTls(self.pems.key, self.pems.certificate)
 
     def for_workers(self) -> ServerTls:
-        """Of a gRPC listener whose clients need a certificate."""
+        """The TLS of a gRPC listener whose clients need a certificate."""
         from shunter.adapters.grpc.listen import ServerTls
 
         return ServerTls(self.pems.key, self.pems.certificate, self.pems.authorities)

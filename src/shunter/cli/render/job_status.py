@@ -53,7 +53,7 @@ def describe_trouble(view: JobView) -> str:
 
 
 def describe_health(view: JobView) -> str:
-    """Of a service or system job: its trouble, `web is up: 2/2 healthy`, or `web is updating`."""
+    """The state of a service or system job: its trouble, `web is up: 2/2 healthy`, or `web is updating`."""
     update = view.update
     if update is None:
         return f"{view.name} is {view.state}"

@@ -14,7 +14,7 @@ CHANGES_READ_MAX = 2_000  # of one request, so that naming what a huge one chang
 
 
 def changed_names(state: State, changes: Sequence[c.Change], first: int) -> list[str]:
-    """Of the changes from `first` on, each name once."""
+    """The names in the changes from `first` on, each once."""
     names: dict[str, None] = {}
     for change in islice(changes, first, first + CHANGES_READ_MAX):
         describe = _NAMES.get(type(change))

@@ -23,7 +23,7 @@ USE_NOTED_EVERY_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class KeyBounds:
-    """What a key is bound to, within what its tenant owns; empty: to all of it."""
+    """The part of its tenant to which a key is bound; empty means all of it."""
 
     testbeds: frozenset[str] = frozenset()  # NAMESPACE/NAME
     namespace: str = ""

@@ -18,6 +18,6 @@ def history_shares(state: State) -> tuple[Share, ...]:
 
 
 def tenant_use(state: State, tenant: Tenant) -> dict[str, int]:
-    """By the names of QUEUED and PLACED."""
+    """The amounts that a tenant uses, by the names of QUEUED and PLACED."""
     pending = sum(state.pending_tasks[namespace] for namespace in tenant.namespaces)
     return {QUEUED: pending, **dict(zip(PLACED, state.placed_use(tenant.name), strict=True))}

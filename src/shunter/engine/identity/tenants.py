@@ -19,7 +19,7 @@ TENANTS_MAX = 2_000
 
 @dataclass(frozen=True, slots=True)
 class TenantUpdate:
-    """What to change of a tenant. None leaves as it is; a quota of None is removed."""
+    """Changes of a tenant. None leaves a field unchanged; a quota of None is removed."""
 
     namespaces: tuple[str, ...] | None = None
     queues: tuple[str, ...] | None = None

@@ -31,7 +31,7 @@ def pack_tasks(state: State, job: Job) -> Iterator[FinishedTasks]:
 
 
 class HistoryPacker:
-    """Of one engine. `wake` starts a round."""
+    """Packs the rows of one engine's finished jobs. `wake` starts a round."""
 
     def __init__(self, clock: Clock, wake: Callable[[], None]) -> None:
         self._clock, self._wake = clock, wake

@@ -17,7 +17,7 @@ def take_usage(round: Round, job: int) -> dict[str, Usage]:
 
 
 def record_usage(round: Round) -> None:
-    """Of jobs that go on. While a manager is not upgraded, it is not stored."""
+    """Store the usage of unfinished jobs, unless an older manager could not read it."""
     usage, round.usage = round.usage, {}
     if not usage or not round.state.format.allows(c.UsageAdded):
         return

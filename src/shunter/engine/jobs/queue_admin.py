@@ -86,7 +86,7 @@ def check_queue_limits(round: Round, specs: Sequence[JobSpec]) -> None:
 
 
 def queue_load(state: State, name: str, sees: Callable[[str], bool] = lambda _: True) -> QueueLoad:
-    """Of the tasks in namespaces that the caller sees."""
+    """The load of a queue by tasks in namespaces that the caller sees."""
     records = [record for record in state.classes.values() if record.key.queue == name and sees(record.key.namespace)]
     running = sum(lanes.outstanding for record in records for lanes in record.lanes.values())
     return QueueLoad(sum(record.queued for record in records), running)

@@ -49,7 +49,7 @@ def _put_queues(exposition: Exposition, state: State) -> None:
 
 
 def _put_tenants(exposition: Exposition, state: State) -> None:
-    """Those beyond the limit are left out: quotas of several tenants have no meaningful sum."""
+    """Tenants beyond the limit are left out: quotas of several tenants have no meaningful sum."""
     for name, tenant in islice(state.tenants.tenants.items(), LABEL_VALUES_MAX):
         for quota, used in tenant_use(state, tenant).items():
             unit = 1000 if quota == CPU else 1

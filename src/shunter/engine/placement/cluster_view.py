@@ -187,7 +187,7 @@ def _look_up_estimates(state: State, slots: IntArray) -> None:
 
 
 def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:
-    """Of tasks sorted by class and node, those within the width of their reservation: all of them, unless more tasks
+    """Which tasks, sorted by class and node, are within the width of their reservation: all of them, unless more tasks
     than lanes are outstanding."""
     covered: BoolArray = np.ones(len(ids), np.bool_)
     first = _run_starts(ids)

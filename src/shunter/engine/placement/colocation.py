@@ -44,7 +44,8 @@ def tally(state: State, class_id: int) -> Mapping[int, int]:
 
 
 def leaving(state: State, class_id: int) -> Mapping[int, int]:
-    """Those of them that are stopping, or will stop once the newer task with the same visible index is up."""
+    """How many tasks of the class are stopping on each node, or will stop once the newer task with the same visible
+    index is up."""
     counts: Counter[int] = Counter()
     visible_indexes = [(task_set, _visible_indexes(task_set)) for task_set in _task_sets_of(state, class_id)]
     indexes = max((int(each.max()) + 1 for _, each in visible_indexes if len(each)), default=0)

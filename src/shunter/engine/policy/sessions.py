@@ -164,7 +164,7 @@ class SessionRegistry:
             log.info("scheduler.silent", scheduler=self.leader)
 
     def refusals_of(self, leader: str) -> RefusalRecord:
-        """Of the session of this name, or of its last one if that led last."""
+        """The refusals of the session with this name, or of its last session if that led last."""
         found = self._sessions.get(leader)
         if found is not None:
             return found.refusals

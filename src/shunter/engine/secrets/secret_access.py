@@ -32,8 +32,8 @@ class SecretAccess:
             self._look_for_keys()
 
     def _open(self, namespace: str, name: str) -> bytes:
-        """Of a secret that placement found to exist. Raises NoSecretKey only if the store was altered, or if the key
-        has gone since this round began."""
+        """The value of a secret that placement has found. Raises NoSecretKey only if the store was altered, or if the
+        key has gone since this round began."""
         registry = self._current_state().secrets
         secret = registry.secrets.get((namespace, name))
         if secret is None:

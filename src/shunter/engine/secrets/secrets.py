@@ -40,7 +40,7 @@ def on_delete_secret(round: Round, namespace: str, name: str, by: str) -> None:
 
 
 def on_reseal_secrets(round: Round, resealed: Sequence[Resealed]) -> int:
-    """Those that have another value by now stay as they are. Returns how many were replaced."""
+    """A secret that has got another value in the meantime stays as it is. Returns how many were replaced."""
     secrets, count = round.state.secrets.secrets, 0
     for old, sealed in resealed:
         if secrets.get((old.namespace, old.name)) == old:

@@ -136,7 +136,7 @@ def _load_jobs(state: State, dump: _LazyDump) -> Iterator[None]:
 
 
 def _find_format(body: bytes) -> list[Any]:
-    """Of a snapshot that cannot be decoded as a whole."""
+    """The format of a snapshot that cannot be decoded as a whole."""
     try:
         registries = msgspec.msgpack.decode(body)[Dump.__struct_fields__.index("registries")]
         return list(registries.get("format", _NO_FORMAT))

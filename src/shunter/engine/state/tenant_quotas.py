@@ -37,7 +37,7 @@ def is_exceeded(state: State, record: ClassRecord) -> bool:
 
 
 def pending_quotas(state: State) -> Mapping[str, TenantQuota]:
-    """Of the tenants that have tasks to place, by namespace. Tenants without such tasks cost nothing."""
+    """The quotas of tenants that have tasks to place, by namespace. Other tenants cost nothing."""
     found: dict[str, TenantQuota] = {}
     if not state.tenants.limited:
         return found

@@ -51,7 +51,7 @@ class AuditLog:
         return AuditHeadView(log.number, log.head.hex())
 
     async def lines(self, after: int, limit: int) -> AuditLines:
-        """In order, exactly as they are stored."""
+        """The lines in order, exactly as they are stored."""
         head = await self.head()
         found: list[str] = []
         size = 0
@@ -93,7 +93,7 @@ class AuditLog:
 
 
 def _lines_of(batch: AuditBatch) -> list[tuple[int, bytes]]:
-    """With the numbers that they should have."""
+    """The lines with the numbers that they should have."""
     return list(enumerate(batch.body.splitlines(), batch.first))
 
 

@@ -227,7 +227,7 @@ def expected_duration(state: State, task_set: TaskSet) -> tuple[float, str]:
 
 
 def _mean_duration_s(state: State, task_set: TaskSet) -> float:
-    """Of its finished tasks; of a huge array, of those near the first of them."""
+    """The mean over the finished tasks; in a huge array, over those near the first of them."""
     table, end = state.table, task_set.base + task_set.count
     first = task_set.base + int((table.state[task_set.base : end] == TaskState.SUCCEEDED).argmax())
     rows = slice(first, min(first + SAMPLE_TASKS, end))

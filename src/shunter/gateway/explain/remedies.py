@@ -68,7 +68,7 @@ NO_CHANGE = Remedy(0.0, "", None, None, "")
 
 
 def find_remedies(state: State, job: Job, filters: Sequence[Filter]) -> Iterator[Remedy]:
-    """In no particular order."""
+    """The remedies, in no particular order."""
     yield from _option_remedies(job)
     ready = [group for group in job.task_sets if group.ready]
     if not ready:

@@ -62,7 +62,7 @@ class LogTask:
 
 
 class TasksWithOutput:
-    """Of one request."""
+    """The tasks of one request whose output is wanted."""
 
     def __init__(self, runs: Runs, reader: TaskReader, job: JobReference, query: JobLogQuery) -> None:
         self._runs, self._reader, self._job, self._query = runs, reader, job, query

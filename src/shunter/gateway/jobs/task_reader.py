@@ -208,8 +208,8 @@ def _replaced_indexes(run: FinishedRun, task_set: TaskSetRef) -> frozenset[int]:
 def _replacement_columns(
     state: State, run: Job, group: TaskSet
 ) -> tuple[dict[int, bool] | None, frozenset[int], dict[int, str]]:
-    """Of the tasks of a long-running job's task set: which follow its current version, which were replaced or removed
-    and have ended, and which are being replaced, with the rest of their names."""
+    """Which tasks of a long-running job's task set follow its current version; which were replaced or removed, and have
+    ended; and which are being replaced, with the rest of their names."""
     if run.id not in state.services.jobs:
         return None, frozenset(), {}
     visible_indexes = {group.visible_index_of(index) for index in range(group.count)}

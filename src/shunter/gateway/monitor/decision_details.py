@@ -136,7 +136,7 @@ def _detail(segment: str, number: int, record: FlightRecord, sources: dict[str, 
 
 
 def _resources(view: ClusterView) -> list[SeenResource]:
-    """Of the nodes that take work."""
+    """The resources of the nodes that take work."""
     nodes = view.nodes
     rows = nodes.eligible[: nodes.count]
     capacity = nodes.capacity[: nodes.count][rows].sum(axis=0).tolist()
@@ -149,12 +149,12 @@ def _resources(view: ClusterView) -> list[SeenResource]:
 
 
 def _format_total(resource: str, amount: int) -> str:
-    """Of a cluster: nobody counts thousandths of its processors."""
+    """The amount of a whole cluster, for which thousandths of a processor do not matter."""
     return f"{amount / 1000:g}" if resource == CPU else format_amount_short(resource, amount)
 
 
 def _classes(view: ClusterView, row: DecisionRow, now: float) -> list[SeenClass]:
-    """Those first that the decision is about, then those with the most tasks."""
+    """The classes: first those that the decision is about, then those with the most tasks."""
     placed: dict[int, int] = {}
     for each in row.placements:
         placed[each.class_id] = placed.get(each.class_id, 0) + sum(each.counts)

@@ -55,7 +55,7 @@ class Manifests:
         )
 
     def _specs(self, run: AnyRun) -> dict[int, JobSpec]:
-        """By the number of their version."""
+        """The specs by the number of their version."""
         if not isinstance(run, Job):
             template = self._engine.state.templates.by_id.get(run.id) if not run.view.run else None
             return {run.view.version: spec_of(run.summary) if template is None else template.spec}

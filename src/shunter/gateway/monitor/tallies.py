@@ -63,7 +63,8 @@ class Times(msgspec.Struct, array_like=True):
 
 
 class JobTally(msgspec.Struct, array_like=True):
-    """Of ended jobs of one namespace. `users` and `reasons`: jobs, tasks and failed jobs; `nodes`: failed attempts."""
+    """Counts of the ended jobs of one namespace. `users` and `reasons`: jobs, tasks and failed jobs; `nodes`: failed
+    attempts."""
 
     states: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     tasks: int = 0

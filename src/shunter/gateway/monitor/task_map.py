@@ -61,7 +61,8 @@ class TaskMaps:
         )
 
     async def _columns(self, run: AnyRun, sets: list[TaskSetRef]) -> _Columns:
-        """Of a batch job the tasks in order; of a long-running one its instances, without those that were replaced."""
+        """The tasks of a batch job in order, or the instances of a long-running job without those that were
+        replaced."""
         parts: tuple[list[Codes], list[Codes], list[Codes]] = [], [], []
         states, codes, indexes = parts
         reasons: dict[int, str] = {}
@@ -111,7 +112,7 @@ class _Columns:
         return index_at(self._array, index) if self._array else index
 
     def failures(self) -> list[FailureCount]:
-        """By exit code."""
+        """The failed tasks by exit code."""
         rows = np.flatnonzero(self.states == TaskState.FAILED)
         found, firsts, counts = np.unique(self._exit_codes[rows], return_index=True, return_counts=True)
         views = [

@@ -99,7 +99,7 @@ def add_run(total: UsageSum, run: FinishedRun) -> None:
 
 
 def _requests(view: JobView) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Of each group, where there are several."""
+    """The requests of each group, with its name if there are several."""
     for group in view.groups:
         yield group.name, group.resources
 

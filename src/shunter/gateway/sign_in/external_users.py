@@ -14,7 +14,7 @@ _JWT = re.compile(r"eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*")
 
 
 class ExternalUsers:
-    """A JWT is the issuer's business, if there is one; all else is that of plugins."""
+    """The issuer, if there is one, checks JWTs; plugins check everything else."""
 
     def __init__(self, issuer: TokenIssuer | None = None, plugins: PluginUsers | None = None) -> None:
         self.issuer, self._plugins = issuer, plugins

@@ -45,7 +45,7 @@ class PluginUsers:
         return tuple(self._authenticators)
 
     def find(self, credential: str) -> ExternalUser | None:
-        """By what was answered within the last minute. Raises Unauthorized with a plugin's reason."""
+        """The user, by the answers of the last minute. Raises Unauthorized with a plugin's reason."""
         answer = self._find_answer(credential)
         if isinstance(answer, str) and answer:
             raise Unauthorized(answer)

@@ -170,8 +170,8 @@ class Streams:
                 yield line
 
     async def _rest_of_output(self, reference: JobReference, output: _Output) -> AsyncGenerator[FollowLine, None]:
-        """Of a job that has ended. If it cannot be read now, try again for a while: a follower wants all of it,
-        but also the end of the job."""
+        """The rest of the output of an ended job. If it cannot be read now, try again for a while: a follower wants all
+        of it, but also the end of the job."""
         give_up_at = asyncio.get_running_loop().time() + GIVE_UP_AFTER_S
         while True:
             output.error, has_data = None, False

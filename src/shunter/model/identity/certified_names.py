@@ -1,7 +1,8 @@
-"""Whom a certificate names: a manager, or the worker of one node. Read by the listener for workers; written by
+"""The certified names of managers and of workers, each of one node. Read by the listener for workers; written by
 `adapters.certificates`.
 
-The name is a URI among the certificate's alternative names, so that no host name can be taken for it."""
+The name is a URI among the certificate's alternative names, so that no host name can be taken for it.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._~-]")
 
 
 def find_certified_name(alternative_names: Iterable[str]) -> CertifiedName | None:
-    """None if there is none. A certificate with several names is nobody's."""
+    """The certified name; None if a certificate has none, or several."""
     found = [match for name in alternative_names if (match := _URI.fullmatch(name)) is not None]
     return CertifiedName(Bearer(found[0][1]), _unquote(found[0][2])) if len(found) == 1 else None
 

@@ -54,7 +54,7 @@ class OidcSettings:
 
 @dataclass(frozen=True, slots=True)
 class ExternalUser:
-    """Whom a credential stands for that the cluster does not know by itself."""
+    """The user whom an issuer or a plugin has identified by a credential."""
 
     user: str
     roles: frozenset[Role]
@@ -85,10 +85,11 @@ def check_secure_url(url: str, path: str) -> str:
 
 
 def identify(claims: Mapping[str, Any], settings: OidcSettings) -> ExternalUser:
-    """Whom verified claims stand for. Raises Unauthorized.
+    """The user whom verified claims identify. Raises Unauthorized.
 
     The first grant of one of the groups decides between tenants: its tenant, or the whole cluster, is where the user
-    acts, with all roles that the groups give there."""
+    acts, with all roles that the groups give there.
+    """
     user = _user(claims, settings.user_claim)
     groups = _groups(claims, settings.groups_claim)
     found = [grant for grant in settings.grants if grant.group in groups]

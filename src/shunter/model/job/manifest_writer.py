@@ -212,5 +212,5 @@ def _seconds(value: float) -> str | float | None:
 
 
 def _filled(**values: Any) -> Values:
-    """Without what is empty."""
+    """The values that are not empty."""
     return {name: value for name, value in values.items() if value is not None and value not in ("", [], {}, 0, False)}

@@ -20,7 +20,7 @@ class Exposition:
         self._lines(metric).append(f"{metric.sample_name}{_labels(metric.labels, labels)} {_number(value)}")
 
     def put_each(self, metric: Metric, values: Iterable[tuple[str, float]]) -> None:
-        """Of a metric with one label."""
+        """Write the values of a metric with one label."""
         for label, value in values:
             self.put(metric, value, label)
 

@@ -43,7 +43,7 @@ _TESTBED = text(
 
 
 def _quotas() -> Field:
-    """By name; None removes a quota."""
+    """Quotas by name; None removes one."""
     section = Section("the quotas of a tenant; null removes one", {name: _or_null(_quota(name)) for name in QUOTAS})
     return section.as_partial_field()
 

@@ -32,7 +32,8 @@ class TypicalTasks:
     share: FloatArray
 
     def fragmentation(self, cpu_left: IntArray, left: IntArray) -> FloatArray:
-        """Of nodes with this much cpu and these amounts on their devices: `left[node, device]`."""
+        """The fragmentation of nodes with this much free cpu, and these amounts on their devices: `left[node,
+        device]`."""
         total = left.sum(axis=1)
         is_large = left[:, None, :] >= self.milli[None, :, None]
         can_host = (is_large.sum(axis=2) >= self.count) & (cpu_left[:, None] >= self.cpu) & (self.count > 0)

@@ -89,7 +89,7 @@ class FreeSpace:
         return PartFit(task_class, part.needs, rows, counts)
 
     def _first_of_each_domain(self, task_class: TaskClass, rows: IntArray) -> IntArray:
-        """Of rows that share the value of a `distinct` label, only the first."""
+        """The first of the rows that share the value of a `distinct` label."""
         label = task_class.rules.distinct if task_class.rules is not None else ""
         if label in ("", HOST):
             return rows

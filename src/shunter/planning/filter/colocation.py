@@ -48,7 +48,7 @@ def is_any_of(rows: IntArray, count: int) -> BoolArray:
 
 
 def is_first_of_domain(domain: IntArray) -> BoolArray:
-    """Of several rows, in their order, the first in each domain."""
+    """Whether each row is the first one in its domain."""
     _, first = np.unique(domain, return_index=True)
     return is_any_of(first, len(domain))
 

@@ -282,7 +282,7 @@ def is_required_node_affinity(rule: Affinity) -> bool:
 
 
 def why_affinity_refuses(rule: Affinity) -> str:
-    """By a rule of nodes."""
+    """Why a rule about nodes refuses a node."""
     return (
         f"anti-affinity: the node matches {rule.match}"
         if rule.anti

@@ -100,7 +100,7 @@ class FairShare:
         return self._used.get(owner, [])
 
     def _sum_usage(self) -> dict[Owner, Amounts]:
-        """Of each party, and of each of its users in all its namespaces."""
+        """The usage of each party, and of each of its users in all its namespaces."""
         found: dict[Owner, Amounts] = {}
         for (namespace, user), amounts in self._usage.items():
             party = self.party_of(namespace)

@@ -9,7 +9,7 @@ from shunter.model.identity.oidc import ExternalUser
 
 class Authenticator(Protocol):
     def authenticate(self, credential: str) -> ExternalUser | None:
-        """Whom the text after `Authorization: Bearer` stands for; None if it is not one of yours. Called in a thread,
-        several at once, and again when the answer is older than a minute. Raise Unauthorized to refuse it with a
-        reason that its sender may read."""
+        """The user whom the text after `Authorization: Bearer` identifies; None if you do not know it. Called in a
+        thread, several at once, and again when the answer is older than a minute. Raise Unauthorized to refuse it with
+        a reason that its sender may read."""
         ...

@@ -41,7 +41,7 @@ class SecretKeys(Protocol):
 
 
 class NoSecretKeys:
-    """Of an engine that was given none."""
+    """The keys of an engine that was given none."""
 
     def ids(self) -> Sequence[str]:
         return ()

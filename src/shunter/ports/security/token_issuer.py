@@ -28,7 +28,7 @@ class TokenIssuer(Protocol):
         ...
 
     def find(self, token: str) -> ExternalUser:
-        """Whom a token stands for now, by the keys that are known. Raises Unauthorized."""
+        """The user whom a token identifies now, by the keys that are known. Raises Unauthorized."""
         ...
 
     async def learn_key(self, token: str) -> None:

@@ -133,7 +133,7 @@ class _Wait:
 def list_jobs(
     core: Core, views: Collection[JobView], deadline: Deadline | None = None
 ) -> Conversation[dict[int, JobView]]:
-    """Those of these jobs that the cluster knows, by id. Each page begins at the newest that is still to be found."""
+    """The jobs among these that the cluster knows, by id. Each page begins at the newest that is still to be found."""
     ids = {view.id for view in views}
     namespace = namespace_of(views)
     found: dict[int, JobView] = {}

@@ -14,7 +14,7 @@ RENEWED_BEFORE_S = 30.0  # it expires
 
 
 class LoginToken:
-    """Of one cluster. Threads may share it, and programs share the file."""
+    """The token of a sign-in to one cluster. Threads may share it, and programs share the file."""
 
     def __init__(self, path: Path, cluster: str, login: Login) -> None:
         self._path, self._cluster, self._login = path, cluster, login

@@ -67,7 +67,7 @@ def logins_path(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def load_logins(path: Path) -> dict[str, Login]:
-    """By cluster. Raises Invalid if the file is damaged, or if others may read it."""
+    """The sign-ins by cluster. Raises Invalid if the file is damaged, or if others may read it."""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode & 0o777

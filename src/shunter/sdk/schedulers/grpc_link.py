@@ -118,7 +118,8 @@ def find_addresses(address: str | Sequence[str] | None, token: str | None) -> tu
 
 
 def find_authorities(address: str | Sequence[str] | None) -> bytes | None:
-    """Whom to trust: the file in SHUNTER_CA_FILE, or that of the local cluster, if it has TLS. Raises Invalid."""
+    """The authorities to trust: the file in SHUNTER_CA_FILE, or that of the local cluster, if it has TLS. Raises
+    Invalid."""
     path = os.environ.get("SHUNTER_CA_FILE")
     if not address and not os.environ.get("SHUNTER_EXTERNAL_GRPC"):
         endpoint = local_endpoint(home_folder())

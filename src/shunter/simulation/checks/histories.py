@@ -36,7 +36,7 @@ class Histories:
         return self._shadow.version
 
     def on_leader_answer(self, begun_at: int, version: int, who: str) -> None:
-        """Also of a request that was refused, or that changed nothing: only commits are fenced by the store."""
+        """Called for refused requests, too, and for those that changed nothing: the store fences only commits."""
         require(
             version >= begun_at, f"{who} answered as leader at version {version}, but {begun_at} was committed before"
         )

@@ -173,7 +173,8 @@ def expected_end(job: ModelJob, states: set[TaskState]) -> JobEvent:
 
 
 def _visible_states(job: ModelJob) -> set[TaskState]:
-    """Of the newest task of each instance that a service or per-node job should have: a failed one may be replaced."""
+    """The states of the newest task of each instance that a service or per-node job should have: a failed one may be
+    replaced."""
     counts = {spec.name: spec.count for spec in job.specs}
     newest = {
         (group.spec.name, group.visible_index_of(index)): task.state

@@ -98,7 +98,7 @@ class ElectionServers:
         self.registered[record.name] = Registration(record, known.since_s if known else now_s, now_s + LEASE_S)
 
     def managers(self, for_s: float = 0.0) -> list[ManagerRecord]:
-        """Those that have been registered for so long."""
+        """The managers that have been registered for this long."""
         self._forget_registrations()
         before_s = self._clock.now() - for_s
         return [each.record for _, each in sorted(self.registered.items()) if each.since_s <= before_s]

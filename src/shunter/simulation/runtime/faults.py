@@ -118,7 +118,8 @@ class Faults:
             self._world.add_node(self._nodes_to_join.pop())
 
     async def _node_leaves(self) -> None:
-        """With or without a Goodbye. Only nodes that joined later leave for good, because all jobs must still fit."""
+        """A node leaves, with or without a Goodbye. Only nodes that joined later leave for good, because all jobs must
+        still fit."""
         extra = [worker for name, worker in self._world.workers.items() if name.startswith("extra-")]
         if extra and self._rng.random() < 0.5:
             self._rng.choice(extra).leave()

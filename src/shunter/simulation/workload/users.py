@@ -200,7 +200,7 @@ class Users:
             self._world.checkers.histories.on_leader_answer(begun_at, version, leader.name)
 
     def _choose_manager(self) -> SimulatedManager | None:
-        """Of several managers any one may be asked; a follower refuses what only a leader can do."""
+        """Any one of several managers. A follower refuses what only a leader can do."""
         world = self._world
         if not world.scenario.managers or world.rng.random() < LEADER_ASKED_RATE:
             return world.leader

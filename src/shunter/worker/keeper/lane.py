@@ -302,7 +302,8 @@ def device_variables(devices: dict[str, list[str]]) -> Environment:
 
 
 def _is_deleted(folder: str) -> bool:
-    """Also one that is mounted here, which a path still leads to after it was deleted elsewhere."""
+    """Whether a folder is deleted. One that is mounted here can still be reached by its path after it was deleted
+    elsewhere."""
     try:
         return os.stat(folder).st_nlink == 0
     except OSError:

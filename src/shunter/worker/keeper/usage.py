@@ -10,13 +10,13 @@ Used = tuple[int, ...]  # as `Children.used` says
 
 
 def used_by_both(one: Used, other: Used) -> Used:
-    """By two processes of a task. The peak is that of the larger one."""
+    """The usage of two processes of a task. The peak is that of the larger one."""
     times = [one[place] + other[place] for place in range(4)]
     return (*times, max(one[4], other[4]), one[5] + other[5], one[6] + other[6])
 
 
 class RangeUsage:
-    """Of the attempts of one range."""
+    """The usage of the attempts of one range."""
 
     __slots__ = ("blocks_read", "blocks_written", "cores_max_milli", "cpu_us", "peaks_kib")
 

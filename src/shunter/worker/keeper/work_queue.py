@@ -183,7 +183,7 @@ class Queue:
         return [_range_row(task_range, task_range.first, task_range.last) for task_range in reclaimed]
 
     def reclaim_tail(self, count: int) -> list[RangeRow]:
-        """Up to `count` tasks from the end, so that those next in turn stay."""
+        """Take back up to `count` tasks from the end, so that those next in turn stay."""
         reclaimed = []
         while count > 0 and self._ranges:
             task_range = self._ranges[-1]

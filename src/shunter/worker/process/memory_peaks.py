@@ -8,7 +8,7 @@ from shunter.worker.keeper.usage import memory_class
 
 
 def raise_memory_peak(ended: Ended, offset: int, peak_bytes: int) -> None:
-    """Of the attempt at this place of the range; a lower peak changes nothing."""
+    """Raise the peak of the attempt at this place of the range. A lower peak changes nothing."""
     usage = ended.usage
     if usage is None:
         return

@@ -52,7 +52,7 @@ class Orphans:
 
 
 def _children() -> set[int]:
-    """Of the main thread, which gets the orphans."""
+    """The children of the main thread, which gets the orphans."""
     try:
         return {int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
     except OSError:

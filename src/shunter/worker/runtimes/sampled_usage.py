@@ -35,5 +35,5 @@ class SampledUsage:
 
 
 def _amount(value: float) -> int:
-    """Of a plugin's runtime, which may answer anything."""
+    """An amount from a plugin's runtime, which may answer anything."""
     return int(value) if 0 <= value <= AMOUNT_MAX else 0

@@ -67,7 +67,7 @@ def _open_browser(url: str) -> bool:
 
 
 def _remove_old_files(folder: Path) -> None:
-    """Those of earlier calls. Their codes were used, or have expired."""
+    """Remove the files of earlier calls. Their codes were used, or have expired."""
     for old in folder.glob(f"{FILE_PREFIX}*.html"):
         try:
             if old.stat().st_uid == os.getuid():

@@ -152,7 +152,7 @@ def _verify_file(verifier: ChainVerifier, file: Path) -> None:
 
 
 def _read_lines(client: Client, after: int, head: AuditHeadView | None = None) -> Iterator[str]:
-    """Up to the head, if it is given, else up to the end as it is when the first page comes."""
+    """The lines up to the head; without one, up to the last record at the time of the first page."""
     while True:
         page = client.audit_lines(after=after)
         head = head or page.head

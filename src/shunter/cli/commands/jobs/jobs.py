@@ -298,7 +298,7 @@ def _task_row(task: TaskView, has_entries: bool) -> list[str]:
 
 
 def _condition(task: TaskView) -> str:
-    """Of a running task: its health and its ports, whether another task replaces it, and how often it was lost."""
+    """The health and ports of a running task, whether another task replaces it, and how often it was lost."""
     is_live = task.ended_at is None
     leaving = "is being replaced" if "~" in task.name and is_live else ""
     health = "" if task.healthy is None else "healthy" if task.healthy else "not healthy"

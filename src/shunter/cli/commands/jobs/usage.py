@@ -121,7 +121,7 @@ def _summary(group: GroupUsageView) -> str:
 
 
 def _group_rows(group: GroupUsageView) -> list[tuple[str, ...]]:
-    """Of CPU and memory."""
+    """The rows for CPU and memory."""
     cpu = (_cores(group.cores_mean), "-", _cores(group.cores_max))
     memory = ("-", _bytes(group.memory_p95_bytes), _bytes(group.memory_max_bytes))
     return [

@@ -56,7 +56,7 @@ class SecretRegistry:
             self._put(Secret(namespace, name, version, SealedValue(*sealed), *rest))
 
     def of_namespace(self, namespace: str) -> Iterator[Secret]:
-        """Those that users made."""
+        """The secrets that users created in a namespace."""
         return (each for each in self.secrets.values() if each.namespace == namespace and not each.is_internal)
 
     def problem_of(self, namespace: str, names: Iterable[str], variables: Collection[str] = ()) -> str:

@@ -6,8 +6,8 @@ import msgspec
 
 
 class Distribution(msgspec.Struct, kw_only=True):
-    """Of all values of the window, in seconds; null without any. `buckets[i]` counts values below `bounds[i]` that are
-    not below the bound before; the last one has the rest."""
+    """The distribution of all values in the window, in seconds; null without values. `buckets[i]` counts values below
+    `bounds[i]` that are not below the bound before; the last one has the rest."""
 
     p50: float | None
     p95: float | None
@@ -17,8 +17,8 @@ class Distribution(msgspec.Struct, kw_only=True):
 
 
 class Share(msgspec.Struct, kw_only=True):
-    """Of a user, a namespace, a reason of failures, or a node with failures. The largest first. A node has no jobs, and
-    its tasks are failed attempts of failed jobs."""
+    """The share of a user, a namespace, a reason of failures, or a node with failures, largest first. A node has no
+    jobs, and its tasks are failed attempts of failed jobs."""
 
     key: str
     jobs: int

@@ -38,7 +38,7 @@ class DecisionPage(msgspec.Struct):
 
 
 class SeenResource(msgspec.Struct, kw_only=True):
-    """Of all nodes that took work at that moment."""
+    """A resource, summed over all nodes that took work at that moment."""
 
     name: str
     capacity: str

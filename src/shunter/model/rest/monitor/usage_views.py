@@ -6,8 +6,8 @@ import msgspec
 
 
 class GroupUsageView(msgspec.Struct, kw_only=True):
-    """Of the attempts of a group that have ended and were measured. Sums are over all of them, `max` is that of one
-    attempt. Fields are null where nothing was measured."""
+    """The usage of the attempts of a group that have ended and were measured. Sums are over all of them, `max` is that
+    of one attempt. Fields are null where nothing was measured."""
 
     name: str
     tasks: int
@@ -36,7 +36,7 @@ class JobUsageView(msgspec.Struct, kw_only=True):
 
 
 class UsageSum(msgspec.Struct, kw_only=True):
-    """Of the finished jobs of one user, queue, namespace or tenant."""
+    """The usage of the finished jobs of one user, queue, namespace or tenant."""
 
     key: str  # empty: none, like the tenant of a namespace that has no owner
     jobs: int = 0

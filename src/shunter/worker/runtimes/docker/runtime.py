@@ -268,7 +268,7 @@ class DockerRuntime:
     # ---- inside ----
 
     def _id(self) -> str:
-        """Of this home, and of no other that ever lay at its path."""
+        """An id of this home, which no other home at the same path ever had."""
         if not self._home_id:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
