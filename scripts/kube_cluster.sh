@@ -21,6 +21,7 @@ SERVICE_NET=10.96.0.0/16
 BRIDGE=kube0
 CGROUP=/$NAMESPACE         # parent of all pods, so that `down` removes only ours
 API=https://127.0.0.1:26402
+EXTENDER=https://127.0.0.1:26406/extender  # of an operator that a test starts
 LOCK=/run/lock/shunter-kube.lock
 LOCK_MAX_S=900
 KUBECTL="$CACHE/bin/kubectl --kubeconfig $FOLDER/pki/admin.conf"
@@ -104,14 +105,18 @@ start_inside() {
     launch kube-controller-manager "$bin/kube-controller-manager" --kubeconfig pki/kcm.conf --leader-elect=false \
         --bind-address 127.0.0.1 --secure-port 26403 --cert-dir "$FOLDER/pki" --service-account-private-key-file pki/sa.key \
         --root-ca-file pki/ca.crt --use-service-account-credentials --kube-api-qps 500 --kube-api-burst 1000
-    launch kube-scheduler "$bin/kube-scheduler" --kubeconfig pki/scheduler.conf --leader-elect=false \
-        --bind-address 127.0.0.1 --secure-port 26404 --cert-dir "$FOLDER/pki"
+    launch kube-scheduler "$bin/kube-scheduler" --config scheduler.yaml --bind-address 127.0.0.1 --secure-port 26404 --cert-dir "$FOLDER/pki"
     wait_for 30 ctr -a "$FOLDER/containerd.sock" version
     for image in "$CACHE"/images/*.tar; do
         ctr -a "$FOLDER/containerd.sock" -n k8s.io images import "$image" >>log/import.log
     done
     launch kubelet "$bin/kubelet" --config kubelet.yaml --kubeconfig pki/kubelet.conf --root-dir "$FOLDER/kubelet" \
         --cert-dir "$FOLDER/kubelet/pki" --hostname-override $NODE --node-ip $NODE_IP
+    # Nodes without a machine, for tests that add them: kwok moves the pods there.
+    if [ -x "$bin/kwok" ] && [ -f "$CACHE/kwok.yaml" ]; then
+        launch kwok "$bin/kwok" --config "$CACHE/kwok.yaml" --kubeconfig pki/admin.conf \
+            --manage-nodes-with-annotation-selector kwok.x-k8s.io/node=fake --node-lease-duration-seconds 40
+    fi
     wait_for 60 $KUBECTL wait --for=condition=Ready node/$NODE --timeout=1s
     wait_for 30 $KUBECTL -n default get serviceaccount default
 }
@@ -150,6 +155,7 @@ make_keys() {
     openssl rsa -in sa.key -pubout -out sa.pub 2>/dev/null
     certify apiserver /CN=kube-apiserver "IP:127.0.0.1,IP:$NODE_IP,DNS:localhost,DNS:kubernetes.default.svc"
     certify to-kubelet /O=system:masters/CN=kube-apiserver-kubelet-client
+    certify extender /CN=extender IP:127.0.0.1
     certify admin /O=system:masters/CN=admin
     certify kcm /CN=system:kube-controller-manager
     certify scheduler /CN=system:kube-scheduler
@@ -205,6 +211,26 @@ TOML
  {"type": "bridge", "bridge": "$BRIDGE", "isGateway": true, "ipMasq": false, "hairpinMode": true,
   "ipam": {"type": "host-local", "dataDir": "$FOLDER/cni-ipam", "ranges": [[{"subnet": "$POD_NET"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}
 JSON
+    # As docs/operations/kubernetes.md has it: a second profile, and the extender for pods that request a slot.
+    cat >scheduler.yaml <<YAML
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+clientConnection: {kubeconfig: $FOLDER/pki/scheduler.conf, qps: 500, burst: 1000}
+podInitialBackoffSeconds: 1
+podMaxBackoffSeconds: 1
+profiles: [{schedulerName: default-scheduler}, {schedulerName: shunter-extender}]
+extenders:
+  - urlPrefix: $EXTENDER
+    filterVerb: filter
+    preemptVerb: preemption
+    weight: 1
+    nodeCacheCapable: true
+    httpTimeout: 5s
+    enableHTTPS: true
+    tlsConfig: {caFile: $FOLDER/pki/ca.crt, certFile: $FOLDER/pki/scheduler.crt, keyFile: $FOLDER/pki/scheduler.key}
+    managedResources: [{name: shunter.dev/slot, ignoredByScheduler: true}]
+YAML
     cat >kubelet.yaml <<YAML
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -246,6 +272,7 @@ stop_inside() {
         local ctr="timeout 10 ctr -a $FOLDER/containerd.sock -n k8s.io"
         for task in $($ctr tasks ls -q 2>/dev/null); do $ctr tasks rm -f "$task" >/dev/null 2>&1 || true; done
     fi
+    end kwok
     for name in kube-scheduler kube-apiserver containerd etcd; do end $name; done
     awk -v folder="$FOLDER/" 'index($2, folder) == 1 {print $2}' /proc/mounts | sort -r | xargs -r umount -l
     for group in /sys/fs/cgroup/*"$CGROUP"; do

@@ -9,6 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 VERSION=1.36.4
+KWOK=v0.8.0  # plays nodes without a machine
 CACHE=${SHUNTER_KUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/shunter/kubernetes-$VERSION}
 KUBERNETES="kube-apiserver kube-controller-manager kube-scheduler kubelet kubectl"
 PACKAGES="containerd runc containernetworking-plugins iptables busybox-static openssl gcc libc6-dev iproute2 util-linux"
@@ -47,6 +48,19 @@ build() {
     mkdir -p "$CACHE/bin" "$CACHE/images"
     build_programs || { say "tests of Kubernetes are skipped: could not build it" && return; }
     build_images
+    build_kwok || say "tests with simulated nodes are skipped: could not build kwok"
+}
+
+# Its stages, which say how pods of simulated nodes go on, come from its module.
+build_kwok() {
+    [ ! -f "$CACHE/kwok.yaml" ] || [ ! -x "$CACHE/bin/kwok" ] || return 0
+    say "building kwok $KWOK"
+    GOBIN="$CACHE/bin" go install -ldflags "-s -w" sigs.k8s.io/kwok/cmd/kwok@$KWOK || return 1
+    stages=$(go mod download -json sigs.k8s.io/kwok@$KWOK | sed -n 's/^.*"Dir": "\(.*\)".*$/\1/p')/kustomize/stage
+    for stage in node/fast/node-initialize node/heartbeat-with-lease/node-heartbeat-with-lease pod/fast/pod-ready \
+        pod/fast/pod-complete pod/fast/pod-delete; do
+        cat "$stages/$stage.yaml" && echo ---
+    done >"$CACHE/kwok.yaml.new" && mv "$CACHE/kwok.yaml.new" "$CACHE/kwok.yaml"
 }
 
 missing_tools() {

@@ -150,6 +150,7 @@ RULES: dict[str, tuple[str, str]] = {
     "kube.client": ("log model", "aiohttp msgspec yaml?"),
     "kube.install": ("model .client", ""),
     "kube": ("log model ports testbeds .client .install", "msgspec"),
+    "kube.extender": ("log model kube", "aiohttp msgspec"),
     "simulation.fleet": ("log model ports", ""),
     "simulation.runtime": ("engine model planning ports watcher simulation .fleet .workload", "msgspec"),
     "simulation.workload": (

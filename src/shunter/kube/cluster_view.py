@@ -58,6 +58,15 @@ class ClusterView:
     def find(self, kind: str, name: ObjectName) -> CustomObject | None:
         return self.objects[kind].items.get(name)
 
+    def pod(self, name: ObjectName) -> Pod | None:
+        return self.pods.items.get(name)
+
+    def slot_pods(self, pod: Pod) -> list[Pod]:
+        """All pods at the slot of a pod of ours, that pod too."""
+        assert pod.assignment is not None
+        place, others = pod.assignment.place, self.pods_by_testbed.get(pod.assignment.testbed, {})
+        return [each for each in others.values() if each.assignment is not None and each.assignment.place == place]
+
     def pods_on(self, node: str) -> Iterable[Pod]:
         return self._pods_by_node.get(node, {}).values()
 

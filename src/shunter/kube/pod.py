@@ -40,6 +40,8 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     started_ms: int = 0  # when its last container began
     ended_ms: int = 0
     scheduler: str = ""
+    is_gated: bool = False  # kube-scheduler leaves it alone
+    nominated_node: str = ""  # where kube-scheduler leaves room for it
     was_disrupted: bool = False  # it was evicted or preempted, or its node is gone
 
     @property
@@ -73,6 +75,8 @@ def read_pod(document: Document) -> Pod:
         started_ms=max((_instant(each, "startedAt") for each in containers), default=0),
         ended_ms=max((_instant(each, "finishedAt") for each in containers), default=0),
         scheduler=spec.get("schedulerName", ""),
+        is_gated=bool(spec.get("schedulingGates")),
+        nominated_node=status.get("nominatedNodeName", ""),
         was_disrupted=_was_disrupted(status),
     )
 

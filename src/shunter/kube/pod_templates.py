@@ -4,9 +4,11 @@ Pure."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
 from shunter.kube.custom_objects import CustomObject, executor_pod_name, ghost_pod_name
-from shunter.kube.install.crds import EXECUTOR_CLASS, GHOST_CLASS, LABELS
+from shunter.kube.install.crds import EXECUTOR_CLASS, GHOST_CLASS, LABELS, PREEMPTING_CLASS
 from shunter.kube.quantities import kube_quantities
 from shunter.kube.resources import (
     BATCH_JOB,
@@ -27,7 +29,28 @@ from shunter.model.objects.testbeds import Slot
 from shunter.testbeds.applications import application_job
 from shunter.testbeds.view import StartApplication
 
-SCHEDULER = "shunter"  # kube-scheduler leaves its pods alone: the operator binds them
+SCHEDULER = "default-scheduler"  # which places the pods that compete with executors for room
+GATE = "shunter.dev/slot"  # it leaves executors alone until the operator removes this
+EXTENDED_SCHEDULER = "shunter-extender"  # the profile of a kube-scheduler that asks our extender
+
+MANAGED_RESOURCE = "shunter.dev/slot"  # no node has it; kube-scheduler's settings say that it shall not mind
+
+
+class Placement(StrEnum):
+    """Who binds executors to the nodes of their slots."""
+
+    DIRECT = "direct"
+    EXTENDER = "extender"
+
+    @property
+    def scheduler(self) -> str:
+        return EXTENDED_SCHEDULER if self is Placement.EXTENDER else SCHEDULER
+
+    @property
+    def priority_class(self) -> str:
+        return PREEMPTING_CLASS if self is Placement.EXTENDER else EXECUTOR_CLASS
+
+
 GHOST_USER = 65534
 EXECUTOR_GRACE_S = 5
 
@@ -75,14 +98,24 @@ def ghost_pod(testbed: CustomObject, slot: Slot, image: str) -> Document:
     }
 
 
-def executor_pods(found: CustomObject, start: StartApplication, hosts: Sequence[str], image: str) -> list[Document]:
+@dataclass(frozen=True, slots=True)
+class ExecutorSettings:
+    image: str
+    placement: Placement = Placement.DIRECT
+
+
+def executor_pods(
+    found: CustomObject, start: StartApplication, hosts: Sequence[str], settings: ExecutorSettings
+) -> list[Document]:
     """One pod for each slot of the request. None is bound to its node yet: first the slot's ghost pod must go."""
     job: BatchJob = found.object
     [*_, group] = application_job(job, start, hosts, "").groups
-    return [_executor_pod(found, start, group.task, index, image) for index in range(len(start.places))]
+    return [_executor_pod(found, start, group.task, index, settings) for index in range(len(start.places))]
 
 
-def _executor_pod(found: CustomObject, start: StartApplication, task: TaskSpec, index: int, image: str) -> Document:
+def _executor_pod(
+    found: CustomObject, start: StartApplication, task: TaskSpec, index: int, settings: ExecutorSettings
+) -> Document:
     job: BatchJob = found.object
     assert job.claim is not None
     request, place = start.request, start.places[index]
@@ -112,9 +145,10 @@ def _executor_pod(found: CustomObject, start: StartApplication, task: TaskSpec, 
             "ownerReferences": [_owner(found)],
         },
         "spec": {
-            "schedulerName": SCHEDULER,
+            **({"schedulingGates": [{"name": GATE}]} if settings.placement is Placement.DIRECT else {}),
+            "schedulerName": settings.placement.scheduler,
             "affinity": {"nodeAffinity": _only_on(place.node)},
-            "priorityClassName": EXECUTOR_CLASS,
+            "priorityClassName": settings.placement.priority_class,
             "restartPolicy": "Never",
             "terminationGracePeriodSeconds": EXECUTOR_GRACE_S,
             "automountServiceAccountToken": False,
@@ -123,12 +157,12 @@ def _executor_pod(found: CustomObject, start: StartApplication, task: TaskSpec, 
             "containers": [
                 {
                     "name": "executor",
-                    "image": image,
+                    "image": settings.image,
                     "imagePullPolicy": "IfNotPresent",
                     "command": [_literal(word) for word in task.command],
                     "env": [{"name": name, "value": _literal(value)} for name, value in environment.items()],
                     **({"workingDir": task.dir} if task.dir else {}),
-                    "resources": _resources(start.size),
+                    "resources": _executor_resources(start.size, settings.placement),
                     "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
                 }
             ],
@@ -145,6 +179,14 @@ def binding(name: str, namespace: str, node: str) -> Document:
 def _resources(size: Mapping[str, int]) -> Document:
     """Limits are what is requested: a slot has a fixed size."""
     quantities = kube_quantities(size)
+    return {"requests": quantities, "limits": quantities}
+
+
+def _executor_resources(size: Mapping[str, int], placement: Placement) -> Document:
+    """kube-scheduler asks the extender only about pods that request the resource that it manages."""
+    quantities = kube_quantities(size)
+    if placement is Placement.EXTENDER:
+        quantities[MANAGED_RESOURCE] = "1"
     return {"requests": quantities, "limits": quantities}
 
 

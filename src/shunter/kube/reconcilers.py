@@ -15,12 +15,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from shunter.kube.cluster_view import ClusterView, now_ms
-from shunter.kube.custom_objects import CustomObject
+from shunter.kube.custom_objects import CustomObject, executor_pod_name
 from shunter.kube.history import History
 from shunter.kube.node import labelled_nodes
 from shunter.kube.observe import observe_application, run_number, slot_uses, with_submitted_jobs
 from shunter.kube.pod import Pod
-from shunter.kube.pod_templates import executor_pods, ghost_pod
+from shunter.kube.pod_templates import EXTENDED_SCHEDULER, ExecutorSettings, Placement, executor_pods, ghost_pod
 from shunter.kube.quantities import add_amounts
 from shunter.kube.writer import Writer
 from shunter.log import Log
@@ -31,7 +31,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
 from shunter.model.objects.schedulings import Scheduling
 from shunter.model.objects.testbeds import SlotPlace, SlotState, Testbed, TestbedStatus
-from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
+from shunter.testbeds.batch_job_reconcile import ACTIVE_STATES, reconcile_batch_job
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import BatchJobOutcome, BatchJobView, SchedulingOutcome, SchedulingView, SlotUse
@@ -45,6 +45,11 @@ NOT_RUN = "is not run on Kubernetes by this version: use commandSpec, or a clust
 class Images:
     executor: str
     ghost: str
+    placement: Placement = Placement.DIRECT
+
+    @property
+    def of_executors(self) -> ExecutorSettings:
+        return ExecutorSettings(self.executor, self.placement)
 
 
 class Reconcilers:
@@ -86,13 +91,21 @@ class Reconcilers:
     async def _reconcile_ghosts(
         self, found: CustomObject, status: TestbedStatus, ghosts: list[Pod], uses: dict[SlotPlace, SlotUse]
     ) -> None:
-        """One ghost pod for each slot that nobody uses. A node that takes no pods keeps those that it has."""
+        """One ghost pod for each slot that nobody uses. A node that takes no pods retains those that it has. So does a
+        slot whose executor is not bound yet: its ghost pod holds the room for it."""
+        awaited = {
+            pod.assignment.place
+            for pod in self._view.pods_by_testbed.get(found.name, {}).values()
+            if pod.is_executor and pod.assignment is not None and not pod.node and not pod.is_terminating
+        }
         slots = {slot.place: slot for slot in status.slots if slot.place not in uses}
         there: set[SlotPlace] = set()
         wrong: list[Pod] = []
         for ghost in ghosts:
             assert ghost.assignment is not None
             slot = slots.get(ghost.assignment.place)
+            if ghost.assignment.place in awaited and not ghost.has_ended:
+                continue
             if slot is None or ghost.requests != slot.size or ghost.has_ended:
                 wrong.append(ghost)
             there.add(ghost.assignment.place)
@@ -104,6 +117,7 @@ class Reconcilers:
 
     async def _reconcile_batch_job(self, found: CustomObject) -> None:
         job: BatchJob = found.object
+        await self._look_for_missing(job)
         pods = dict(self._view.pods_by_job.get(found.name, {}))
         claim, scheduling = job.claim, self._claimant(job)
         testbed = None
@@ -118,6 +132,15 @@ class Reconcilers:
         if claim is not None and scheduling is None and job.status.state in (BatchJobState.READY, BatchJobState.FAILED):
             await self._writer.set_claim(found.name, None)
 
+    async def _look_for_missing(self, job: BatchJob) -> None:
+        """Pods and jobs come by different watches: an executor that the job's status knows and we do not see may be
+        new. Only the API server can say that it is gone."""
+        status, known = job.status, self._view.pods_by_job.get(job.meta.object_name, {})
+        if status.application and status.state in ACTIVE_STATES:
+            missing = [index for index in range(status.replication) if index not in known]
+            names = [executor_pod_name(job.meta.name, index) for index in missing]
+            await self._writer.look_for_pods(ObjectName(job.meta.namespace, name) for name in names)
+
     async def _carry_out(self, found: CustomObject, outcome: BatchJobOutcome, pods: dict[int, Pod]) -> None:
         job, statuses = found.object, outcome.statuses
         if outcome.start is not None:
@@ -128,7 +151,7 @@ class Reconcilers:
                 statuses = (submitted, replace(submitted, state=failed, problems=[problem]))
             else:
                 hosts = [self._address(place.node) for place in outcome.start.places]
-                await self._writer.create_pods(executor_pods(found, outcome.start, hosts, self._images.executor))
+                await self._writer.create_pods(executor_pods(found, outcome.start, hosts, self._images.of_executors))
         if outcome.stop:
             await self._writer.delete_pods(pod for pod in pods.values() if not pod.has_ended)
         for status in statuses:
@@ -139,22 +162,36 @@ class Reconcilers:
             await self._writer.set_claim(found.name, Claim(job.claim.scheduling))
 
     async def _bind(self, pods: Iterable[Pod]) -> None:
-        ready = [pod for pod in pods if not pod.node and not pod.is_terminating and self._has_room(pod)]
-        await asyncio.gather(*(self._writer.bind(pod, pod.assignment.place.node) for pod in ready if pod.assignment))
+        waiting = [
+            pod for pod in pods if not pod.node and not pod.is_terminating and pod.scheduler != EXTENDED_SCHEDULER
+        ]
+        await asyncio.gather(*(self._take_over(pod) for pod in waiting if self._has_room(pod)))
+
+    async def _take_over(self, pod: Pod) -> None:
+        """Nobody can come in between: kube-scheduler hears of the nomination before it hears that the ghost pod is
+        gone, and leaves the room to the executor. It leaves the executor alone, which has a gate until then."""
+        assert pod.assignment is not None
+        node = pod.assignment.place.node
+        if pod.nominated_node != node:
+            await self._writer.nominate(pod, node)
+        await self._writer.delete_pods(each for each in self._view.slot_pods(pod) if each.is_ghost)
+        if pod.is_gated:
+            await self._writer.open_gate(pod)
+        await self._writer.bind(pod, node)
 
     def _has_room(self, pod: Pod) -> bool:
-        """Whether the slot's ghost pod and whoever was there before are gone, and nobody took the room meanwhile."""
+        """Whether whoever was in the slot before is gone, and nobody took the room meanwhile."""
         assert pod.assignment is not None
-        place, others = pod.assignment.place, self._view.pods_by_testbed.get(pod.assignment.testbed, {})
-        for other in others.values():
-            if other.assignment and other.assignment.place == place and other.uid != pod.uid and not other.has_ended:
-                return False
+        place, at_slot = pod.assignment.place, self._view.slot_pods(pod)
+        if any(each.is_executor and each.uid != pod.uid and not each.has_ended for each in at_slot):
+            return False
+        ghosts = {each.uid for each in at_slot if each.is_ghost}
         node = self._view.nodes.items.get(ObjectName("", place.node))
         if node is None:
             return False
         used = dict(pod.requests)
         for other in self._view.pods_on(place.node):
-            if not other.has_ended:
+            if not other.has_ended and other.uid not in ghosts:
                 add_amounts(used, other.requests)
         return all(amount <= node.allocatable.get(name, 0) for name, amount in used.items() if pod.requests.get(name))
 

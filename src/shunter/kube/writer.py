@@ -50,6 +50,16 @@ class Writer:
         """Pods that exist already stay: a repetition after a crash finds them."""
         await asyncio.gather(*(self._create_pod(pod) for pod in pods))
 
+    async def look_for_pods(self, names: Iterable[ObjectName]) -> None:
+        await asyncio.gather(*(self._look_for_pod(name) for name in names))
+
+    async def _look_for_pod(self, name: ObjectName) -> None:
+        async with self._limit:
+            try:
+                self._view.pods.put(await self._api.get(PODS, name.name, name.namespace))
+            except NotFound:
+                return
+
     async def delete_pods(self, pods: Iterable[Pod]) -> None:
         known = self._view.pods.items
         self._deleted &= {pod.uid for pod in known.values()}
@@ -73,6 +83,19 @@ class Writer:
     async def delete_record(self, record: Record) -> None:
         self._check()
         await self._api.delete(PAST_SCHEDULINGS, record.name.name, record.name.namespace)
+
+    async def nominate(self, pod: Pod, node: str) -> None:
+        """From now on, kube-scheduler leaves room for it there."""
+        await self._patch_pod(pod, {"status": {"nominatedNodeName": node}}, "status")
+
+    async def open_gate(self, pod: Pod) -> None:
+        await self._patch_pod(pod, {"spec": {"schedulingGates": None}})
+
+    async def _patch_pod(self, pod: Pod, part: Document, subresource: str = "") -> None:
+        async with self._limit:
+            self._check()
+            part = {**part, "metadata": {"uid": pod.uid}}  # refused for another pod of its name
+            self._view.pods.put(await self._api.patch(PODS, pod.name.name, pod.name.namespace, part, subresource))
 
     async def _create_pod(self, document: Document) -> None:
         async with self._limit:

@@ -29,7 +29,7 @@ _CLAIMED_STATES = (
     BatchJobState.RUNNING,
     BatchJobState.COMPLETED,
 )
-_ACTIVE_STATES = (BatchJobState.SUBMITTED, BatchJobState.SCHEDULED, BatchJobState.RUNNING)
+ACTIVE_STATES = (BatchJobState.SUBMITTED, BatchJobState.SCHEDULED, BatchJobState.RUNNING)
 
 
 def reconcile_batch_job(view: BatchJobView) -> BatchJobOutcome:
@@ -72,7 +72,7 @@ class _Reconciliation:
             return self.enqueue()
         if state is BatchJobState.IN_QUEUE:
             return self.submit()
-        if state in _ACTIVE_STATES:
+        if state in ACTIVE_STATES:
             return self.follow_application()
         if state is BatchJobState.PENDING_DELETION:
             return self.has_no_processes() and self.move(BatchJobEvent.GONE, self.status_when_gone())

@@ -102,6 +102,19 @@ class FakeKubeApi(KubeApi):
             after["metadata"] = {**before["metadata"], "generation": before["metadata"]["generation"] + 1}
         return await self._put(key, after, "MODIFIED") if after != before else copy.deepcopy(before)
 
+    async def patch(
+        self, resource: Resource, name: str, namespace: str, part: Document, subresource: str = ""
+    ) -> Document:
+        await self._take_time()
+        self._begin("PATCH", resource, {"metadata": {"name": name}}, subresource)
+        before = self._find(resource, name, namespace)
+        if part.get("metadata", {}).get("uid", before["metadata"]["uid"]) != before["metadata"]["uid"]:
+            raise Conflict("another uid")
+        after = dict(before)
+        for each in part.keys() & {"spec", "status"}:
+            after[each] = _merged(before.get(each) or {}, part[each])
+        return await self._put((resource.plural, namespace, name), after, "MODIFIED") if after != before else before
+
     async def delete(
         self,
         resource: Resource,
@@ -166,6 +179,8 @@ class FakeKubeApi(KubeApi):
         found = self._find(PODS, name, namespace)
         if found["spec"].get("nodeName"):
             raise Conflict("already bound")
+        if found["spec"].get("schedulingGates"):
+            raise Conflict("it has gates")
         after = {**found, "spec": {**found["spec"], "nodeName": document["target"]["name"]}}
         return await self._put((PODS.plural, namespace, name), after, "MODIFIED")
 
@@ -192,6 +207,10 @@ class FakeKubeApi(KubeApi):
         self.events.append((self._version, type, plural, document))
         async with self._changed:
             self._changed.notify_all()
+
+
+def _merged(before: Document, part: Document) -> Document:
+    return {key: value for key, value in {**before, **part}.items() if value is not None}
 
 
 def _key(resource: Resource, document: Document) -> Key:

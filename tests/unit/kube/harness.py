@@ -17,17 +17,19 @@ from tests.unit.kube.fake_api import FakeKubeApi
 
 V1 = "batchjob.gcr.io/v1alpha1"
 PATIENCE_S = 30.0
+IMAGES = Images("job", "pause")
 
 
 class KubeHarness:
-    def __init__(self) -> None:
+    def __init__(self, images: Images = IMAGES) -> None:
+        self.images = images
         self.restart_on(FakeKubeApi())
 
     def restart_on(self, api: FakeKubeApi) -> None:
         """A new operator, which knows nothing yet."""
         self.api, self.view = api, ClusterView(api)
         self.writer = Writer(api, self.view, None)
-        self.reconcilers = Reconcilers(self.view, self.writer, Images("job", "pause"))
+        self.reconcilers = Reconcilers(self.view, self.writer, self.images)
         self.operator = Operator(self.view, self.reconcilers)
 
     @asynccontextmanager

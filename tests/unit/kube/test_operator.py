@@ -148,7 +148,8 @@ async def test_an_executor_is_made_for_its_slot() -> None:
         assert annotations["shunter.dev/testbed"] == "default/bench"
         assert annotations["shunter.dev/slot-ids"] == "0"
         assert annotations["shunter.dev/replication"] == "1"
-        assert (spec["schedulerName"], spec["priorityClassName"]) == ("shunter", "shunter-executor")
+        assert (spec["schedulerName"], spec["priorityClassName"]) == ("default-scheduler", "shunter-executor")
+        assert spec["schedulingGates"] == [{"name": "shunter.dev/slot"}]
         [term] = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
         assert term["matchFields"][0]["values"] == ["a"]
         [container] = spec["containers"]

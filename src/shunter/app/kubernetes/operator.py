@@ -5,21 +5,27 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from shunter.app.diagnosis.log_setup import set_up_logging
+from shunter.app.options import parse_address
 from shunter.kube.client.api import KubeApi
 from shunter.kube.client.connection import Connection, find_connection
 from shunter.kube.client.lease import Lease
 from shunter.kube.cluster_view import ClusterView
+from shunter.kube.extender.server import ExtenderListener, ExtenderServer
 from shunter.kube.install.apply import install
 from shunter.kube.install.crds import NAMESPACE, manifests
 from shunter.kube.operator import Operator
+from shunter.kube.pod_templates import Placement
 from shunter.kube.reconcilers import Images, Reconcilers
 from shunter.kube.writer import Writer
 from shunter.log import Log
+from shunter.model.errors import Invalid, Problem
 
 LEASE = "shunter-operator"
 
@@ -54,15 +60,55 @@ def _run(kubeconfig: str | None, context: str | None, action: Callable[[KubeApi]
     asyncio.run(run())
 
 
-def run_operator(kubeconfig: str | None, context: str | None, image: str, ghost_image: str, lease_s: float) -> int:
-    """Until SIGTERM or SIGINT; returns the exit code. Raises Invalid for a kubeconfig that cannot be used."""
+@dataclass(frozen=True, slots=True)
+class ExtenderOptions:
+    """Where the extender listens. Without a certificate it speaks HTTP; with `client_ca` it answers only those whose
+    certificate is by that authority."""
+
+    listen: str
+    cert: str | None = None
+    key: str | None = None
+    client_ca: str | None = None
+
+
+def run_operator(
+    kubeconfig: str | None,
+    context: str | None,
+    image: str,
+    ghost_image: str,
+    lease_s: float,
+    extender: ExtenderOptions | None = None,
+) -> int:
+    """Until SIGTERM or SIGINT; returns the exit code. Raises Invalid for a kubeconfig or files that cannot be used."""
     set_up_logging()
     connection = find_connection(kubeconfig, context)
-    asyncio.run(_serve(connection, Images(image, ghost_image), lease_s))
+    placement = Placement.DIRECT if extender is None else Placement.EXTENDER
+    listener = None if extender is None else _listener(extender)
+    asyncio.run(_serve(connection, Images(image, ghost_image, placement), lease_s, listener))
     return 0
 
 
-async def _serve(connection: Connection, images: Images, lease_s: float) -> None:
+def _listener(options: ExtenderOptions) -> ExtenderListener:
+    host, port = parse_address(options.listen, "--extender-listen")
+    if options.cert is None or options.key is None:
+        given = next((each for each in (options.cert, options.key, options.client_ca) if each is not None), None)
+        if given is not None:
+            fix = "give --extender-cert and --extender-key too"
+            raise Invalid([Problem("--extender-cert", "and its key are needed for HTTPS", given, fix)])
+        return ExtenderListener(host, port)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        tls.load_cert_chain(options.cert, options.key)
+        if options.client_ca is not None:
+            tls.load_verify_locations(options.client_ca)
+            tls.verify_mode = ssl.CERT_REQUIRED
+    except (OSError, ssl.SSLError) as error:
+        fix = "name PEM files of a certificate, its key and the authority of clients"
+        raise Invalid([Problem("--extender-cert", f"cannot be used: {error}", options.cert, fix)]) from None
+    return ExtenderListener(host, port, tls)
+
+
+async def _serve(connection: Connection, images: Images, lease_s: float, listener: ExtenderListener | None) -> None:
     api, lease_api = KubeApi(connection), KubeApi(connection)
     lease = Lease(lease_api, NAMESPACE, LEASE, f"{socket.gethostname()}-{uuid4().hex[:8]}", lease_s)
     view = ClusterView(api)
@@ -73,7 +119,10 @@ async def _serve(connection: Connection, images: Images, lease_s: float) -> None
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     log.info("operator.started", api=connection.url)
     try:
-        await operator.run()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(operator.run())
+            if listener is not None:
+                group.create_task(ExtenderServer(listener, view, lambda: lease.is_held).run())
     except asyncio.CancelledError:
         log.info("operator.stopped")
     finally:

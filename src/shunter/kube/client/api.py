@@ -38,6 +38,7 @@ REQUEST_MAX_S = 30.0
 WATCH_S = 290  # then the server ends a watch, and a new one continues
 FIELD_MANAGER = "shunter-operator"
 _APPLY = "application/apply-patch+yaml"
+_MERGE = "application/merge-patch+json"
 _JSON = "application/json"
 _DRY_RUN = {"dryRun": "All"}
 
@@ -138,6 +139,12 @@ class KubeApi:
         path = resource.path(metadata.get("namespace"), metadata["name"])
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         return await self._write("PATCH", path, document, _APPLY, query)
+
+    async def patch(
+        self, resource: Resource, name: str, namespace: str, part: Document, subresource: str = ""
+    ) -> Document:
+        """Merge a part into a document, whatever its version is."""
+        return await self._write("PATCH", resource.path(namespace, name, subresource), part, _MERGE)
 
     async def delete(
         self,

@@ -30,6 +30,7 @@ VERSION_ANNOTATION = "shunter.dev/version"
 # Ghost pods must not give way to pods of others, which have priority 0 unless they name a class.
 GHOST_CLASS, GHOST_PRIORITY = "shunter-ghost", 1_000
 EXECUTOR_CLASS, EXECUTOR_PRIORITY = "shunter-executor", 1_100
+PREEMPTING_CLASS = "shunter-executor-preempting"  # with the extender, which names ghost pods as victims and nobody else
 
 _AGE = ("Age", "date", ".metadata.creationTimestamp", 0)
 _COLUMNS: dict[str, tuple[tuple[str, str, str, int], ...]] = {
@@ -217,18 +218,19 @@ def _namespace() -> Manifest:
 
 
 def _priority_classes() -> list[Manifest]:
-    """Neither evicts pods of others."""
+    """None evicts pods of others."""
     return [
         {
             "apiVersion": "scheduling.k8s.io/v1",
             "kind": "PriorityClass",
             "metadata": {"name": name, "labels": LABELS},
             "value": value,
-            "preemptionPolicy": "Never",
+            "preemptionPolicy": "PreemptLowerPriority" if name == PREEMPTING_CLASS else "Never",
             "description": about,
         }
         for name, value, about in (
             (GHOST_CLASS, GHOST_PRIORITY, "Pods that hold the slots of Testbeds."),
+            (PREEMPTING_CLASS, EXECUTOR_PRIORITY, "Executors of BatchJobs that kube-scheduler places by the extender."),
             (
                 EXECUTOR_CLASS,
                 EXECUTOR_PRIORITY,
@@ -245,7 +247,8 @@ def _permissions() -> list[Manifest]:
         _allow(GROUP, [f"{plural}/status" for plural in plurals], "update", "patch"),
         _allow(GROUP, [PAST_SCHEDULINGS], "get", "list", "watch", "create", "update", "delete"),
         _allow("", ["nodes"], "get", "list", "watch"),
-        _allow("", ["pods"], "get", "list", "watch", "create", "delete"),
+        _allow("", ["pods"], "get", "list", "watch", "create", "patch", "delete"),
+        _allow("", ["pods/status"], "patch"),
         _allow("", ["pods/binding"], "create"),
     ]
     manager = [

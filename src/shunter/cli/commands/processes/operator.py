@@ -10,6 +10,7 @@ import typer
 from shunter.cli.options import duration_s
 from shunter.cli.registry import plain_typer
 from shunter.cli.text import print_text
+from shunter.model.errors import Invalid, Problem
 
 operator = plain_typer(
     no_args_is_help=True,
@@ -69,6 +70,27 @@ def run(
         str,
         typer.Option("--lease", metavar="DURATION", help="How long a silent operator stays the leader."),
     ] = "15s",
+    extender_listen: Annotated[
+        str | None,
+        typer.Option(
+            "--extender-listen",
+            metavar="HOST:PORT",
+            help="Let kube-scheduler place executors by the profile shunter-extender, and answer it here. Default:"
+            " the operator binds them.",
+        ),
+    ] = None,
+    extender_cert: Annotated[
+        str | None, typer.Option("--extender-cert", metavar="FILE", help="Certificate of the extender. Default: HTTP.")
+    ] = None,
+    extender_key: Annotated[
+        str | None, typer.Option("--extender-key", metavar="FILE", help="Private key of that certificate.")
+    ] = None,
+    extender_client_ca: Annotated[
+        str | None,
+        typer.Option(
+            "--extender-client-ca", metavar="FILE", help="Answer only clients with certificates of this authority."
+        ),
+    ] = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
@@ -79,6 +101,14 @@ def run(
     \b
     shunter operator run --image team/jobs:1 --ghost-image pause:3.10
     """
-    from shunter.app.kubernetes.operator import run_operator
+    from shunter.app.kubernetes.operator import ExtenderOptions, run_operator
 
-    raise typer.Exit(run_operator(kubeconfig, context, image, ghost_image, duration_s(lease, "--lease") or 15.0))
+    extender = None
+    tls = (extender_cert, extender_key, extender_client_ca)
+    if extender_listen is not None:
+        extender = ExtenderOptions(extender_listen, *tls)
+    elif any(tls):
+        fix = "add it, or remove the options about TLS"
+        raise Invalid([Problem("--extender-listen", "is needed for TLS of the extender", None, fix)])
+    lease_s = duration_s(lease, "--lease") or 15.0
+    raise typer.Exit(run_operator(kubeconfig, context, image, ghost_image, lease_s, extender))
