@@ -98,7 +98,7 @@ class Engine(EngineCommands):
         self._is_stopping = False
         self._is_paused = False
         self._pacing = RoundPacing(self.settings, self.active_policy)
-        self._run_lookup = RunLookup(store)
+        self._run_lookup = RunLookup(store, self._leadership)
         self._history = HistoryPacker(clock, self.wake)
         self._snapshots = SnapshotSaver(store, clock, self.replica, self.settings, self.wait_committed)
 
@@ -159,6 +159,11 @@ class Engine(EngineCommands):
     def step_down(self) -> None:
         """Give up the lead after the current round, so that another manager can take it."""
         self._leadership.is_stepping_down = True
+        self._wake.set()
+
+    def give_up_store(self) -> None:
+        """It does not answer: step down at once, because another manager may reach it."""
+        self._leadership.give_up_store()
         self._wake.set()
 
     def _lose_lead(self) -> None:

@@ -14,9 +14,13 @@ from shunter.engine.engine import Engine
 from shunter.engine.upgrade import watch_formats
 from shunter.log import Log
 from shunter.model.errors import Fenced, NewerFormat, ShunterError
+from shunter.model.rest.manager_views import SCHEDULER
 from shunter.ports.clock import Clock
 from shunter.ports.coordination import Coordination, Lease
 
+STORE_LOOK_EVERY_S = 1.0  # while a manager leads
+STORE_LOOK_MAX_S = 3.0  # long lists may keep all connections busy for a while
+STORE_MISSES_MAX = 2  # looks in a row that fail, before another manager should lead
 RETRY_MAX_S = 1.0  # before the next campaign of a manager that could not lead, so that another one can try
 log = Log(__name__)
 
@@ -94,6 +98,7 @@ class LeaderElector:
         watching = [asyncio.create_task(self._wake_when_lost(lease))]
         if lease.term:
             settle_s = self._engine.settings.format_settle_s
+            watching.append(asyncio.create_task(self._watch_store()))
             watching.append(asyncio.create_task(watch_formats(self._engine, self._coordination, self._clock, settle_s)))
         try:
             await self._on_lead()
@@ -106,6 +111,25 @@ class LeaderElector:
         """An idle engine would not notice."""
         await lease.wait_lost()
         self._engine.wake()
+
+    async def _watch_store(self) -> None:
+        """A leader that cannot reach the store steps down, because another manager may reach it. A failed commit shows
+        that too, but a leader without work commits nothing, one that cannot read history refuses all submits, and a
+        network that drops everything lets a commit wait for a minute."""
+        misses = 0
+        while misses < STORE_MISSES_MAX or not self._has_deputy():
+            await self._clock.sleep(STORE_LOOK_EVERY_S)
+            try:
+                async with asyncio.timeout(STORE_LOOK_MAX_S):
+                    await self._engine.leading_term()
+                misses = 0
+            except (ShunterError, TimeoutError) as error:
+                misses += 1
+                log.warning("leader.store_unreachable", misses=misses, misses_max=STORE_MISSES_MAX, error=error)
+        self._engine.give_up_store()
+
+    def _has_deputy(self) -> bool:
+        return sum(SCHEDULER in manager.roles for manager in self._coordination.managers()) > 1
 
 
 async def _cancel(*tasks: asyncio.Task[Any]) -> None:

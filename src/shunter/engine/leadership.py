@@ -5,6 +5,8 @@ The store's fence decides what is written. The lease says whether a leader may a
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from shunter.engine.replica import Replica
 from shunter.log import Log
@@ -21,6 +23,8 @@ FOLLOW_RETRY_S = 0.5  # after a failed look
 FOLLOWER_WAIT_MAX_S = 1.0  # for a version that the caller has seen elsewhere
 NOT_LEADING = "this manager is not the leader"
 
+T = TypeVar("T")
+
 
 class Leadership:
     def __init__(self, store: Store, replica: Replica, clock: Clock) -> None:
@@ -33,6 +37,7 @@ class Leadership:
         self._store, self._replica, self._clock = store, replica, clock
         self._followed_at: float | None = None  # when the last look at the store began that found all there was
         self._in_flight: asyncio.Future[None] | None = None
+        self._given_up: asyncio.Future[None]  # of this epoch
         # set while the state is a committed one: it may be read even if nothing can be committed
         self._readable = asyncio.Event()
         self._too_old: NewerFormat | None = None  # why this program can neither follow nor lead
@@ -45,6 +50,7 @@ class Leadership:
         self.epoch = await self._store.begin_epoch(self.lease.term)
         await self._replica.catch_up()
         self.is_following = self.is_stepping_down = False
+        self._given_up = asyncio.get_running_loop().create_future()
         self.lost_reason = self.public_lost_reason = ""
         self._readable.set()
 
@@ -59,10 +65,32 @@ class Leadership:
         """Reads wait until it has ended."""
         self._in_flight = asyncio.get_running_loop().create_future()
         try:
-            await self._store.commit(commit)
+            await self.ask_store(self._store.commit(commit))
         finally:
             self._in_flight.set_result(None)
             self._in_flight = None
+
+    async def ask_store(self, question: Coroutine[Any, Any, T]) -> T:
+        """Raises Fenced when the store is given up. A commit may still land then; the next epoch waits for it or
+        refuses it. A manager that is alone has nobody to hand over to, and waits."""
+        if not self.lease.term:
+            return await question
+        answer, given_up = asyncio.create_task(question), self._given_up
+        try:
+            await asyncio.wait((answer, given_up), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            answer.cancel()
+            raise
+        if answer.done():
+            return answer.result()
+        answer.add_done_callback(_retrieve_error)
+        raise Fenced("the store does not answer")
+
+    def give_up_store(self) -> None:
+        """Step down, and wait no longer for what the store was asked."""
+        self.is_stepping_down = True
+        if not self._given_up.done():
+            self._given_up.set_result(None)
 
     def discard_state(self, reason: str, public_reason: str = "") -> None:
         """It is not a committed one, or may not be. `public_reason` is for callers without a token, if it differs."""
@@ -169,3 +197,9 @@ class Leadership:
         if self._clock.now() >= give_up_s:
             raise NotLeader(f"this follower has reached version {current}, not yet {version}; try again")
         await self._clock.sleep(FOLLOW_INTERVAL_S / 5)
+
+
+def _retrieve_error(answer: asyncio.Task[Any]) -> None:
+    """Nobody waits for it any more."""
+    if not answer.cancelled():
+        answer.exception()

@@ -6,14 +6,15 @@ from collections.abc import Collection, Iterable
 
 from shunter.engine.inbox import Command
 from shunter.engine.jobs.run_keys import keys_of_due_templates, permanent_keys
+from shunter.engine.leadership import Leadership
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
 from shunter.ports.store import EndedRun, RunKey, Store
 
 
 class RunLookup:
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, leadership: Leadership) -> None:
+        self._store, self._leadership = store, leadership
         self._purged_names: set[tuple[str, str]] = set()  # since the last round: of which history has no run left
 
     def on_purged(self, names: Iterable[tuple[str, str]]) -> None:
@@ -43,4 +44,5 @@ class RunLookup:
 
     async def _learn(self, state: State, keys: list[RunKey]) -> None:
         if keys:
-            state.ended_runs.learn(keys, await self.look_up(keys))
+            found = await self._leadership.ask_store(self._store.ended_runs(keys))
+            state.ended_runs.learn(keys, found)

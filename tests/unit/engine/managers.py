@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.changes.formats import FORMATS, Formats
@@ -13,7 +14,7 @@ from shunter.engine.leader_elector import LeaderElector
 from shunter.model.errors import StoreFailed
 from shunter.planning.planner import build_policy
 from shunter.ports.coordination import Lease, ManagerRecord
-from shunter.ports.store import Commit, FinishedJob, LoggedRound, Snapshot
+from shunter.ports.store import Commit, EndedRun, FinishedJob, LoggedRound, RunKey, Snapshot
 from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.harness import RecordingWorkers
 
@@ -86,19 +87,25 @@ class TestElection:
 
 
 class CountingStore(MemoryStore):
-    """Counts reads, and fails what it is told to."""
+    """Counts reads, and fails or never answers what it is told to."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reads: Counter[str] = Counter()
         self.failing: set[str] = set()
+        self.silent: set[str] = set()
 
     def _fail(self, what: str) -> None:
         if what in self.failing:
             raise StoreFailed(f"{what} fails")
 
+    async def _hang(self, what: str) -> None:
+        if what in self.silent:
+            await asyncio.Event().wait()
+
     async def commit(self, commit: Commit) -> None:
         self._fail("commit")
+        await self._hang("commit")
         await super().commit(commit)
 
     async def begin_epoch(self, term: int = 0) -> int:
@@ -114,6 +121,16 @@ class CountingStore(MemoryStore):
         rounds = await super().rounds_after(version, limit)
         self.reads["rounds"] += len(rounds)
         return rounds
+
+    async def leading_term(self) -> int:
+        self._fail("leading_term")
+        await self._hang("leading_term")
+        return await super().leading_term()
+
+    async def ended_runs(self, keys: Sequence[RunKey]) -> dict[RunKey, EndedRun]:
+        self._fail("ended_runs")
+        await self._hang("ended_runs")
+        return await super().ended_runs(keys)
 
     async def finished_job(self, id: int) -> FinishedJob | None:
         self._fail("finished_job")

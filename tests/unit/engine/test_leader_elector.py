@@ -8,12 +8,17 @@ import random
 import pytest
 
 from shunter.engine.cluster_settings import on_set
+from shunter.engine.leader_elector import STORE_LOOK_EVERY_S, STORE_MISSES_MAX
 from shunter.engine.round import Round
 from shunter.model.errors import NotLeader, Unavailable
+from shunter.model.rest.manager_views import API
+from shunter.ports.coordination import ManagerRecord
 from shunter.ports.store import LoggedRound
 from shunter.simulation.runtime.loop import run_virtual
 from tests.unit.engine.harness import spec
 from tests.unit.engine.managers import CountingStore, Manager, TestElection, leader_and_follower
+
+TWO_MANAGERS = [ManagerRecord("leader"), ManagerRecord("follower")]
 
 
 def test_a_promoted_follower_loads_nothing() -> None:
@@ -104,6 +109,69 @@ def test_an_elected_leader_whose_reload_fails_steps_down_so_that_another_one_can
         store.failing = set()
         await asyncio.wait([asyncio.ensure_future(each.leads.wait()) for each in (leader, follower)], timeout=5)
         assert leader.times_led + follower.times_led == 2
+
+    run_virtual(main, 1)
+
+
+def test_a_leader_that_cannot_read_the_store_hands_over_although_it_has_nothing_to_commit() -> None:
+    """It refuses all submits, because they need history, so no commit fails."""
+
+    async def main(_: random.Random) -> None:
+        leader, follower, election = await leader_and_follower(store := CountingStore())
+        election.registered = TWO_MANAGERS
+        store.failing = {"leading_term", "ended_runs"}
+        with pytest.raises(Unavailable):
+            await leader.engine.submit([spec("refused")], "tester")
+        await asyncio.sleep(STORE_MISSES_MAX * STORE_LOOK_EVERY_S + 0.1)
+        assert not leader.leads.is_set()
+        store.failing = set()
+        await asyncio.wait_for(follower.leads.wait(), 3)
+        await follower.engine.submit([spec("a")], "tester")
+        assert leader.engine.is_following
+
+    run_virtual(main, 1)
+
+
+@pytest.mark.parametrize("silent", ["ended_runs", "commit"])
+def test_a_leader_whose_store_never_answers_hands_over_and_answers_its_callers(silent: str) -> None:
+    async def main(_: random.Random) -> None:
+        leader, follower, election = await leader_and_follower(store := CountingStore())
+        election.registered = TWO_MANAGERS
+        store.silent = {"leading_term", silent}
+        with pytest.raises(Unavailable):
+            await asyncio.wait_for(leader.engine.submit([spec("a")], "tester"), 15)
+        store.silent = set()
+        await asyncio.wait_for(follower.leads.wait(), 3)
+        await follower.engine.submit([spec("a")], "tester")
+        await leader.engine.wait_committed(follower.engine.committed_version)
+        assert leader.engine.is_following
+
+    run_virtual(main, 1)
+
+
+@pytest.mark.parametrize("others", [(), (ManagerRecord("api", roles=(API,)),)])
+def test_a_leader_that_nobody_can_replace_waits_for_the_store(others: tuple[ManagerRecord, ...]) -> None:
+    async def main(_: random.Random) -> None:
+        leader, _follower, election = await leader_and_follower(store := CountingStore())
+        election.registered = [ManagerRecord("leader"), *others]
+        store.failing = {"leading_term"}
+        await asyncio.sleep(60)
+        assert leader.leads.is_set()
+        assert not leader.engine.health_problem
+
+    run_virtual(main, 1)
+
+
+def test_a_leader_that_misses_the_store_for_a_moment_goes_on() -> None:
+    async def main(_: random.Random) -> None:
+        leader, _follower, election = await leader_and_follower(store := CountingStore())
+        election.registered = TWO_MANAGERS
+        for _turn in range(3):
+            store.failing = {"leading_term"}
+            await asyncio.sleep(STORE_LOOK_EVERY_S)
+            store.failing = set()
+            await asyncio.sleep(STORE_LOOK_EVERY_S)
+        assert (leader.times_led, leader.engine.is_following) == (1, False)
 
     run_virtual(main, 1)
 
