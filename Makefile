@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
 # Starts a cluster, runs a command inside, and stops it.
 KUBE := scripts/kube_cluster.sh $${SHUNTER_KUBE_FOLDER:-/tmp/shunter-kube} run
 
-.PHONY: help setup web test-web smoke-web screenshots setup-browser setup-bench setup-docker setup-etcd setup-redis setup-cluster setup-faketime setup-frameworks test-frameworks smoke-frameworks test-managers smoke-managers setup-observability test-observability smoke-observability setup-keycloak test-identity smoke-identity test-compose setup-compose kube smoke-kube setup-kube up down cluster cluster-down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz lab-reproduce bench bench-small docs client proto lock clean
+.PHONY: help setup web test-web smoke-web screenshots setup-browser setup-bench setup-docker setup-etcd setup-redis setup-cluster setup-faketime setup-frameworks test-frameworks smoke-frameworks test-managers smoke-managers setup-observability test-observability smoke-observability setup-keycloak test-identity smoke-identity setup-go test-go test-compose setup-compose kube smoke-kube setup-kube up down cluster cluster-down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz lab-reproduce bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -178,8 +178,14 @@ setup-keycloak: setup ## install Java and Keycloak for tests of single sign-on, 
 test-identity: setup setup-keycloak ## test single sign-on with a real Keycloak
 	$(PYTEST) tests/identity
 
-smoke-identity: setup setup-keycloak ## run the most important of these tests, as CI does
-	$(PYTEST) -m smoke tests/identity
+smoke-identity: setup setup-keycloak setup-go ## run the most important of these tests and those in Go, as CI does
+	$(PYTEST) -m smoke tests/identity tests/foreign
+
+setup-go: setup ## install Go for tests with foreign stubs, if permitted
+	@sh scripts/setup_go.sh
+
+test-go: setup setup-go ## test gRPC of clients and workers from Go, with stubs generated from proto/
+	$(PYTEST) tests/foreign
 
 setup-frameworks: setup ## install Java, Spark and Flink for BatchJobs, if permitted
 	@sh scripts/setup_frameworks.sh

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.machine_limits import NO_BRIDGE, NO_CGROUPS, NO_COMPILER, NO_PODMAN_SERVICE, NO_ROOT, NO_TRACES
+from tests.machine_limits import NO_BRIDGE, NO_CGROUPS, NO_COMPILER, NO_GO, NO_PODMAN_SERVICE, NO_ROOT, NO_TRACES
 from tests.postgres_server import PostgresServer, running_server
 from tests.services.docker_daemon import TestDaemon, shared_daemon, skip_reason
 
@@ -33,7 +33,7 @@ TESTS = Path(__file__).parent
 SLOWEST_FIRST = ("upgrade", "e2e", "services", "simulation")
 
 # A machine can deny these to a test. Everything else that a test needs can be installed.
-MACHINE_LIMITS = (NO_ROOT, NO_BRIDGE, NO_CGROUPS, NO_PODMAN_SERVICE, NO_TRACES, NO_COMPILER)
+MACHINE_LIMITS = (NO_ROOT, NO_BRIDGE, NO_CGROUPS, NO_PODMAN_SERVICE, NO_TRACES, NO_COMPILER, NO_GO)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
