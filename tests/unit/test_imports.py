@@ -88,7 +88,8 @@ RULES: dict[str, tuple[str, str]] = {
         "numpy",
     ),
     "engine.policy": (
-        "log model planning ports engine .changes .jobs .nodes .placement .round .services .settings .state .timers",
+        "log model planning ports engine .changes .jobs .nodes .placement .round .services .settings .state "
+        ".state.registries .timers",
         "msgspec numpy",
     ),
     "engine.audit": ("log model ports .changes .round .state", ""),

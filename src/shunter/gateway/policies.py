@@ -83,12 +83,13 @@ class Policies:
         return views
 
     def _session_view(self, session: Session) -> PolicyView:
-        refusals = session.refusals
+        refusals, state = session.refusals, self._engine.schedulers.state_of(session)
         if session.mode != LEAD:
             agreed = session.decisions - session.refused
             source = f"agrees with {agreed:,} of {session.decisions:,} decisions"
-            return PolicyView(name=session.name, kind="shadow", source=source, active=False)
-        state = self._engine.schedulers.state_of(session)
+            if session.is_rest:
+                source = f"{state}, {source}"
+            return PolicyView(name=session.name, kind="shadow", source=source, active=False, state=state)
         is_active = session.name == self._engine.active_policy.leader_session
         decisions = f"{session.decisions:,} decision{'' if session.decisions == 1 else 's'}"
         return PolicyView(

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from shunter.engine.engine import Engine
 from shunter.engine.policy.scheduler_service import SchedulerService
 from shunter.engine.policy.sessions import LEAD, SHADOW, Session
-from shunter.model.errors import Invalid, Problem
+from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.protocol.scheduler_messages import WANTS, DecisionAnswer, DecisionRow, Situation
+from shunter.model.rest.external_views import SchedulerSessionView
 from shunter.planning.policies import check_scheduler_name
 
 MODES = (LEAD, SHADOW)
@@ -20,17 +21,11 @@ class SchedulerSessions:
         self._service = engine.schedulers
 
     async def open(self, name: str, wants: Collection[str], mode: str) -> OpenSession:
-        check_scheduler_name(name, "name")
         unknown = [each for each in wants if each not in WANTS]
         if unknown or not wants:
             fix = f"choose from {', '.join(WANTS)}"
             raise Invalid([Problem("wants", "contains an unknown value", unknown, fix)])
-        if mode not in MODES:
-            raise Invalid([Problem("mode", "is unknown", mode, f"choose {' or '.join(MODES)}")])
-        if len(self._service.sessions()) >= SESSIONS_MAX and all(
-            each.name != name for each in self._service.sessions()
-        ):
-            raise Invalid([Problem("name", f"exceeds the limit of {SESSIONS_MAX} schedulers", name)])
+        self._check_new(name, mode)
         return OpenSession(self._service.open(name, frozenset(wants), mode), self._service)
 
     async def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:
@@ -38,6 +33,39 @@ class SchedulerSessions:
 
     async def renew(self, token: str) -> float:
         return self._service.renew(token).lease_ms / 1000
+
+    async def open_rest(self, name: str, mode: str) -> SchedulerSessionView:
+        self._check_new(name, mode)
+        return _view(self._service.open_rest(name, mode))
+
+    async def renew_rest(self, name: str, token: str) -> SchedulerSessionView:
+        return _view(self._find(name, token))
+
+    async def close_rest(self, name: str, token: str) -> None:
+        self._service.close(self._find(name, token), "its scheduler has closed it")
+
+    def saw(self, token: str, *, is_read: bool) -> None:
+        self._service.saw(token) if is_read else self._service.renew(token)
+
+    def _find(self, name: str, token: str) -> Session:
+        """Renews its lease."""
+        check_scheduler_name(name, "path.scheduler")
+        session = self._service.renew(token)
+        if session.name != name:
+            raise NotFound(f"the token is not that of a session '{name}'")
+        return session
+
+    def _check_new(self, name: str, mode: str) -> None:
+        check_scheduler_name(name, "name")
+        if mode not in MODES:
+            raise Invalid([Problem("mode", "is unknown", mode, f"choose {' or '.join(MODES)}")])
+        names = {each.name for each in self._service.sessions()}
+        if len(names) >= SESSIONS_MAX and name not in names:
+            raise Invalid([Problem("name", f"exceeds the limit of {SESSIONS_MAX} schedulers", name)])
+
+
+def _view(session: Session) -> SchedulerSessionView:
+    return SchedulerSessionView(session.name, session.mode, session.token, session.lease_ms / 1000)
 
 
 class OpenSession:

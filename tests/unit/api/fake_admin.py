@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from shunter.model.errors import Invalid, NotFound, NotLeader, Problem, Unauthorized, Unavailable
+from shunter.model.errors import Conflict, Invalid, NotFound, NotLeader, Problem, Unauthorized, Unavailable
 from shunter.model.identity.roles import Role
 from shunter.model.job.manifests import check_labels
 from shunter.model.metrics.debug_views import DebugView
@@ -27,6 +27,7 @@ from shunter.model.rest.admin_views import (
 )
 from shunter.model.rest.cluster_views import ClusterInfo, EventPage, EventView, PolicyPage, PolicyView
 from shunter.model.rest.event_stream import encode_event
+from shunter.model.rest.external_views import SchedulerSessionView
 from shunter.model.rest.identity_views import (
     EnrolmentView,
     JoinTokenPage,
@@ -49,6 +50,7 @@ from shunter.model.rest.manager_views import ManagerPage, ManagerView
 from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 from shunter.model.rest.node_views import NodePage, NodeStatsView, NodeView
 from shunter.model.rest.secret_views import KeyRotation, SecretPage, SecretView
+from shunter.planning.policies import check_scheduler_name
 from shunter.ports.admin import DeadLetterSelector, DispatchRequest, EventPosition, EventQuery, QueueChange
 from shunter.ports.identity import NewKey, OpenedSession, TenantChange
 from shunter.ports.metrics import Window
@@ -471,7 +473,7 @@ class FakeFlight:
 
 
 class FakeSchedulers:
-    """No transport of these tests calls it."""
+    """Over REST, the token of a session is its name."""
 
     async def open(self, name: str, wants: Collection[str], mode: str) -> SchedulerSession:
         raise AssertionError((name, wants, mode))
@@ -481,6 +483,25 @@ class FakeSchedulers:
 
     async def renew(self, token: str) -> float:
         raise AssertionError(token)
+
+    async def open_rest(self, name: str, mode: str) -> SchedulerSessionView:
+        check_scheduler_name(name, "name")
+        if mode not in ("lead", "shadow"):
+            raise Invalid([Problem("mode", "is unknown", mode)])
+        return SchedulerSessionView(name, mode, name, 5.0)
+
+    async def renew_rest(self, name: str, token: str) -> SchedulerSessionView:
+        check_scheduler_name(name, "path.scheduler")
+        self.saw(token, is_read=False)
+        return SchedulerSessionView(name, "lead", token, 5.0)
+
+    async def close_rest(self, name: str, token: str) -> None:
+        check_scheduler_name(name, "path.scheduler")
+        self.saw(token, is_read=False)
+
+    def saw(self, token: str, *, is_read: bool) -> None:
+        if not token.isalpha():
+            raise Conflict(f"this token is no longer valid ({is_read=})")
 
 
 class FakeMetrics:

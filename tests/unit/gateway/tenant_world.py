@@ -131,6 +131,7 @@ def path_of(route: Route, namespace: str) -> str:
         "version": "v1alpha1", "namespace": namespace, "object": "hidden", "uid": "1", "user": "ben",
         "key": "aaaaaaaaaa", "queue": namespace, "tenant": namespace, "secret": "hidden", "decision": "1-1",
         "token": "aaaaaaaaaa",
+        "scheduler": "mine",
     }  # fmt: skip
     path = route.path.format_map(names)
     known = {parameter.name for parameter in route.query.parameters}

@@ -17,6 +17,7 @@ from shunter.api.browser.ui_pages import UiPages, is_ui_path
 from shunter.api.http.credentials import EXTERNAL_CALLER, NO_TOKEN, bearer_token
 from shunter.api.http.entity_tags import EntityTags
 from shunter.api.http.exchange import (
+    SESSION_HEADER,
     Context,
     Exchange,
     Receive,
@@ -52,6 +53,7 @@ from shunter.model.metrics.response_counter import ResponseCounter
 from shunter.ports.gateway import Gateway
 from shunter.ports.managers import ManagerClient
 from shunter.ports.principals import Principal
+from shunter.ports.schedulers import in_session
 from shunter.ports.security.audit import request_of
 
 PROTECTED = ("/api", "/metrics", EXTERNAL)
@@ -323,10 +325,14 @@ class App:
         if route.is_tagged and not exchange.query.get("watch") and await self._is_unchanged(exchange):
             await exchange.respond(304)
             return
+        session = exchange.header(SESSION_HEADER) or ""
+        if session:
+            schedulers = self._gateway.for_caller(caller, "renewExternalSession").schedulers
+            schedulers.saw(session, is_read=route.method == "GET")
         if route.method == "GET":
             result = await route.handle(bound, exchange)
         else:
-            with request_of(origin_of(exchange, route, caller, self._gateway.sign_source)):
+            with request_of(origin_of(exchange, route, caller, self._gateway.sign_source)), in_session(session):
                 result = await route.handle(bound, exchange)
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))

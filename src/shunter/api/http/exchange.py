@@ -27,6 +27,7 @@ Send = Callable[[Message], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 JSON = b"application/json"
+SESSION_HEADER = b"shunter-scheduler"  # the token of a scheduler's session
 FORWARDED_HEADER = b"shunter-forwarded"  # by whom; a request is forwarded once at most
 VERSION_HEADER = b"shunter-version"  # of the state that the answer shows at most
 SAFE_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))

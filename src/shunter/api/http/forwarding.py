@@ -9,7 +9,7 @@ import time
 
 from shunter.api.audit.http_origin import SOURCE_HEADER, source_header
 from shunter.api.browser.session_cookies import FORWARDED_PROTO, is_secure
-from shunter.api.http.exchange import FORWARDED_HEADER, Exchange
+from shunter.api.http.exchange import FORWARDED_HEADER, SESSION_HEADER, Exchange
 from shunter.api.http.routing import AnsweredBy, Route
 from shunter.api.http.streams import cancel_on_disconnect
 from shunter.model.errors import Busy, Invalid, NotLeader, Problem, Unavailable
@@ -30,7 +30,10 @@ class Forwarder:
 
     async def forward(self, exchange: Exchange, route: Route, min_version: int) -> bool:
         """Whether the request was forwarded, and so is answered. Raises NotLeader if nobody leads."""
-        if not self._replication.is_following or not await self._needs_leader(route, min_version):
+        if not self._replication.is_following:
+            return False
+        is_in_session = exchange.header(SESSION_HEADER) is not None  # which only the leader knows
+        if not is_in_session and not await self._needs_leader(route, min_version):
             return False
         await self._forward_once(exchange)
         return True

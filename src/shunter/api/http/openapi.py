@@ -61,6 +61,7 @@ PATH_PARAMETERS: dict[str, Document] = {
         "description": "id of a recorded decision",
         "schema": {"type": "string", "pattern": r"^[0-9]{1,18}\.[0-9]{1,18}$"},
     },
+    "scheduler": {"description": "name of a scheduler", "schema": NAME.schema},
     "name": {"description": "name of a node", "schema": {"type": "string", "minLength": 1}},
     "group": {"description": "API group", "schema": {"type": "string", "enum": [GROUP, GROUP_ALIAS, NATIVE]}},
     "version": {

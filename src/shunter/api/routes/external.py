@@ -5,10 +5,12 @@ A trailing `/` in these paths is ignored, because clients of the reference imple
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from shunter.api.http import parameters as p
-from shunter.api.http.exchange import Exchange, any_json
+from shunter.api.http.exchange import SESSION_HEADER, Exchange, any_json
 from shunter.api.http.references import parse_name
 from shunter.api.http.routing import AnsweredBy, RequestBody, ResponseSpec, Route
 from shunter.api.routes.apply import PAST_QUERY, list_past
@@ -25,6 +27,7 @@ from shunter.model.rest.external_views import (
     ExternalBatchJob,
     ExternalScheduling,
     ExternalTestbed,
+    SchedulerSessionView,
     external_batch_job,
     external_scheduling,
     external_testbed,
@@ -32,6 +35,7 @@ from shunter.model.rest.external_views import (
 from shunter.model.rest.metric_views import MetricsView
 from shunter.model.rest.object_views import PastPage
 from shunter.model.schema.fields import text
+from shunter.model.schema.name_fields import NAME
 from shunter.ports.gateway import CallerGateway
 from shunter.ports.objects import ObjectQuery
 
@@ -126,6 +130,34 @@ def _scheduling(found: Object) -> ExternalScheduling:
     return external_scheduling(found)
 
 
+# ---- sessions ----
+
+
+class SessionBody(msgspec.Struct, forbid_unknown_fields=True):
+    name: Annotated[str, msgspec.Meta(extra_json_schema=NAME.schema)]
+    mode: Annotated[str, msgspec.Meta(extra_json_schema={"enum": ["lead", "shadow"]})] = "lead"
+
+
+_session_body = msgspec.json.Decoder(SessionBody)
+
+
+async def open_session(gateway: CallerGateway, exchange: Exchange) -> SchedulerSessionView:
+    body = await exchange.read_json(_session_body)
+    return await gateway.schedulers.open_rest(body.name, body.mode)
+
+
+async def renew_session(gateway: CallerGateway, exchange: Exchange) -> SchedulerSessionView:
+    return await gateway.schedulers.renew_rest(exchange.path_params["scheduler"], _session_token(exchange))
+
+
+async def close_session(gateway: CallerGateway, exchange: Exchange) -> None:
+    await gateway.schedulers.close_rest(exchange.path_params["scheduler"], _session_token(exchange))
+
+
+def _session_token(exchange: Exchange) -> str:
+    return exchange.header(SESSION_HEADER) or ""
+
+
 # ---- changes ----
 
 
@@ -156,6 +188,11 @@ def _object_name(exchange: Exchange) -> ObjectName:
 IN_NAMESPACE = p.Query((p.NAMESPACE,))
 TIMESTAMP = p.Query((p.field_parameter("t", "any text; clients send the time", text(size_max=64)),))
 JOB = RequestBody(component="ExternalJobBody")
+SESSION = p.field_parameter(
+    "Shunter-Scheduler",
+    "the token of the session; any other request that has it renews the lease too",
+    text(size_max=64),
+)
 JOB_WRITTEN = (ResponseSpec(200, ExternalBatchJob, description="it is committed"),)
 
 EXTERNAL_ROUTES = (
@@ -211,6 +248,19 @@ EXTERNAL_ROUTES = (
     Route(
         "GET", f"{BASE}/past-schedulings", "listExternalPastSchedulings", "List deleted Schedulings, newest first",
         list_past, responses=(ResponseSpec(200, PastPage),), query=PAST_QUERY, errors=(400,),
+    ),
+    Route(
+        "POST", f"{BASE}/sessions", "openExternalSession", "Open a session of a scheduler, with a lease", open_session,
+        responses=(ResponseSpec(201, SchedulerSessionView, description="send its token with each request"),),
+        body=RequestBody(SessionBody), errors=(400, 413),
+    ),
+    Route(
+        "PUT", f"{BASE}/sessions/{{scheduler}}", "renewExternalSession", "Renew the lease of a session", renew_session,
+        responses=(ResponseSpec(200, SchedulerSessionView),), headers=(SESSION,), errors=(400, 404, 409),
+    ),
+    Route(
+        "DELETE", f"{BASE}/sessions/{{scheduler}}", "closeExternalSession", "Close a session", close_session,
+        responses=(ResponseSpec(204, description="the scheduler is gone"),), headers=(SESSION,), errors=(400, 404, 409),
     ),
     Route(
         "GET", "/scheduler/info", "getSockJsInfo", "Get the SockJS connection options, before the WebSocket",

@@ -3,7 +3,7 @@ gateway for external schedulers and by `engine.policy.policy_loop` for slow poli
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from itertools import islice
 from random import Random
@@ -18,23 +18,26 @@ from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.flight_recorder import FlightRecorder
 from shunter.engine.policy.observers import Observers
 from shunter.engine.policy.refusals import RefusalRecord, is_fruitful
+from shunter.engine.policy.rest_decisions import RestDecision, ShadowDecisions, apply_recorded
 from shunter.engine.policy.sessions import LEAD, SHADOW, Session, SessionRegistry
 from shunter.engine.round import Round
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, TooLarge, Unavailable
-from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
+from shunter.model.protocol.scheduler_messages import OBJECTS, DecisionAnswer, DecisionRow, Situation
 from shunter.planning.explain.suggest import without_licence_needs
 from shunter.planning.explain.wait_reasons import limits_reached
 from shunter.planning.filter.filters import feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.remote.decision_rows import read_decision
 from shunter.planning.remote.view_scope import limit_view, wants_of
+from shunter.planning.view import ClusterView
 from shunter.ports.clock import Clock
 from shunter.ports.flight import FlightLog
 
 SEND_INTERVAL_MIN_MS = 10  # no session gets situations more often
 RETRY_S = 0.1  # while no state is loaded
+SILENT_MAX_MS = 3_600_000  # how long a session over REST stays in the list of policies after its lease has ended
 CLASSES_EXAMINED_MAX = 100  # to find out whether something fits
 T = TypeVar("T")
 
@@ -64,6 +67,7 @@ class SchedulerService:
         self._sessions = SessionRegistry(lambda: f"{host.epoch}-{random.getrandbits(64):016x}")
         self.observers = Observers(self._sessions, lambda: wants_of(host.active_policy.round_policy))
         self._validation_ledger = NodeLedger()
+        self._shadows: dict[str, ShadowDecisions] = {}  # over REST, by the token of their session
 
     # ---- called by schedulers ----
 
@@ -179,6 +183,45 @@ class SchedulerService:
             if next(limits_reached(each, view), None) is None
         )
 
+    # ---- called for schedulers over REST ----
+
+    def open_rest(self, name: str, mode: str) -> Session:
+        self._sessions.drop_silent(self._now_ms() - SILENT_MAX_MS)
+        if self.observers.flight is not None:
+            self.observers.flight.forget_session(name)
+        return self._sessions.open(name, (OBJECTS,), mode, self._now_ms(), is_rest=True)
+
+    def saw(self, token: str) -> Session:
+        """It reads what is committed now. Renews the lease. Raises Conflict."""
+        session = self.renew(token)
+        session.seen_version = self._host.state.version
+        return session
+
+    async def decide_over_rest(self, token: str, decision: RestDecision, apply: Callable[[], Awaitable[T]]) -> T | None:
+        """`apply` it and record it; for a shadow, only compare it and return None. Raises Conflict for a token that
+        is no longer valid, Busy, and what `apply` raises."""
+        session = self.renew(token)
+        session.consume_credit(self._now_ms())
+        if session.mode == SHADOW:
+            self._shadows.setdefault(session.token, ShadowDecisions()).add(decision, session.seen_version)
+            self._settle(session)
+            return None
+        situation = self._situation(session, build_view(self._host.state))
+        record = partial(self._record_rest_decision, session)
+        return await apply_recorded(session, decision, situation, apply, record)
+
+    def _record_rest_decision(
+        self, session: Session, situation: Situation, row: DecisionRow, answer: DecisionAnswer
+    ) -> None:
+        if self.observers.flight is not None:
+            self.observers.flight.record_situation(session.name, situation, session.writer.wants)
+            self.observers.flight.record_decision(session.name, row, answer)
+
+    def _settle(self, session: Session) -> None:
+        for shadowed in self._shadows[session.token].settle(session, self._host.state.objects):
+            if self.observers.flight is not None:
+                self.observers.flight.append(shadowed)
+
     # ---- called by the engine ----
 
     def has_leader(self, now_ms: int) -> bool:
@@ -205,6 +248,11 @@ class SchedulerService:
 
     def notify(self) -> None:
         self._sessions.notify()
+        if self._shadows:
+            open_sessions = {each.token: each for each in self._sessions.sessions()}
+            self._shadows = {token: each for token, each in self._shadows.items() if token in open_sessions}
+            for token in self._shadows:
+                self._settle(open_sessions[token])
 
     def resend_all(self) -> None:
         self._sessions.resend_all()
@@ -249,19 +297,21 @@ class SchedulerService:
         return session.next_decision_ms is not None and self._now_ms() >= session.next_decision_ms
 
     def _send_situation(self, session: Session, versions: tuple[int, int, int]) -> Situation:
-        now = self._clock.now()
         session.sent_versions, session.sent_ms, session.next_decision_ms = versions, self._now_ms(), None
         if session.is_local:
             self._sessions.renew(session, self._now_ms())
             self._host.wake()  # to check the clock when it takes too long
         view = build_view(self._host.state)
-        delta = session.writer.write(limit_view(view, session.writer.wants))
-        situation = Situation(now, self._host.settings.round_placements_max, delta)
+        situation = self._situation(session, view)
         if self._leads(session) and self._sessions.has_shadows:
             self.observers.observe_situation(session, situation, view)
         if self.observers.flight is not None:
             self.observers.flight.record_situation(session.name, situation, session.writer.wants)
         return situation
+
+    def _situation(self, session: Session, view: ClusterView) -> Situation:
+        delta = session.writer.write(limit_view(view, session.writer.wants))
+        return Situation(self._clock.now(), self._host.settings.round_placements_max, delta)
 
     def _is_one_gang(self, row: DecisionRow) -> bool:
         """A gang cannot be split: one that is larger than the budget is sent by itself."""

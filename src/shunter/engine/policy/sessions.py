@@ -38,6 +38,8 @@ class Session:
     lease_ms: int
     expires_ms: int
     is_local: bool = False
+    is_rest: bool = False  # it asks for what it wants to see, and is shown no situations
+    seen_version: int = 0  # of the last answer that it read over REST
     is_closed: bool = False
     close_reason: str = ""
     is_waiting: bool = False  # for a situation
@@ -102,7 +104,9 @@ class SessionRegistry:
         self._last_refusals = "", RefusalRecord()  # of the last session that led: its name, and the record
         self.is_closed = False  # the manager stops
 
-    def open(self, name: str, wants: Collection[str], mode: str, now_ms: int, is_local: bool = False) -> Session:
+    def open(
+        self, name: str, wants: Collection[str], mode: str, now_ms: int, is_local: bool = False, is_rest: bool = False
+    ) -> Session:
         """Open a session. An earlier session of the same name becomes invalid: its scheduler has ended, or gets an
         error."""
         if self.is_closed:
@@ -113,7 +117,8 @@ class SessionRegistry:
             before.end("another session with the same name took over; give each scheduler a unique name")
         lease_ms = int(self.lease_s * 1000)
         session = Session(
-            name, self._make_token(), mode, ViewWriter(wants), lease_ms, now_ms + lease_ms, is_local, credit_ms=now_ms,
+            name, self._make_token(), mode, ViewWriter(wants), lease_ms, now_ms + lease_ms, is_local, is_rest,
+            credit_ms=now_ms,
             refusals=self._last_refusals[1].renewed(now_ms) if self._last_refusals[0] == name else RefusalRecord(),
         )  # fmt: skip
         session.wakeup.set()
@@ -126,10 +131,14 @@ class SessionRegistry:
         session = next((each for each in self._sessions.values() if each.token == token), None)
         if session is None:
             raise Conflict(
-                "this token is no longer valid: another session took over, or the manager restarted; watch again"
+                "this token is no longer valid: another session took over, or the manager restarted; watch again, or "
+                "open another session"
             )
         if not session.is_alive(now_ms):
-            self.close(session, session.close_reason or "its lease expired")
+            reason = session.close_reason or "its lease expired"
+            if session.is_rest and not session.is_closed:  # it stays in the list of policies as silent for a while
+                raise Conflict(f"the session of scheduler '{session.name}' has ended: {reason}; open another one")
+            self.close(session, reason)
             raise Conflict(f"the session of scheduler '{session.name}' has ended: {session.close_reason}; watch again")
         return session
 
@@ -188,15 +197,22 @@ class SessionRegistry:
             return None
         return session.expires_ms
 
+    def drop_silent(self, before_ms: int) -> None:
+        """Close those over REST whose lease ended before. (Others close with their stream.)"""
+        for session in self.sessions():
+            if session.is_rest and session.expires_ms < before_ms:
+                self.close(session, "its lease expired")
+
     def sessions(self) -> list[Session]:
         return list(self._sessions.values())
 
     @property
     def has_shadows(self) -> bool:
-        return any(session.mode == SHADOW for session in self._sessions.values())
+        return bool(self.shadows())
 
     def shadows(self) -> list[Session]:
-        return [session for session in self._sessions.values() if session.mode == SHADOW]
+        """That are shown the situations of others."""
+        return [session for session in self._sessions.values() if session.mode == SHADOW and not session.is_rest]
 
     def notify(self) -> None:
         """A round has ended: wake the sessions. Shadows wait for decisions instead, which are announced separately."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,20 +12,23 @@ from msgspec.structs import replace
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Subscription
 from shunter.engine.objects.apply import ApplyResult
+from shunter.engine.policy.rest_decisions import RestDecision, is_decision
 from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.gateway.scope import Scope
 from shunter.model.errors import Gone, Invalid, NotFound, Problem
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_manifests import read_objects
-from shunter.model.objects.object_meta import ObjectName
-from shunter.model.objects.objects import BATCH_JOB, KINDS, Object, ObjectEvent
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.objects.objects import BATCH_JOB, KINDS, SCHEDULING, Draft, Object, ObjectEvent
 from shunter.model.objects.past_schedulings import PastScheduling, PastSchedulingPage
-from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
 from shunter.ports.objects import Applied, ObjectPage, ObjectQuery, PastQuery
 from shunter.ports.principals import Principal
+from shunter.ports.schedulers import session_of_request
 from shunter.ports.store import PastQuery as StoredPastQuery
 from shunter.ports.store import Store
 
+SHADOWED = "shadowed"  # what happened to an object that a shadow decided
 UID_DIGITS_MAX = 18  # the store has 64 bits for it
 _past_decoder = msgspec.msgpack.Decoder(PastScheduling)
 
@@ -36,7 +40,15 @@ class Objects:
     async def apply(self, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         drafts = read_objects(documents, default_namespace=namespace)
         self._scope.require_objects(drafts)
-        taken = await self._engine.apply_objects(drafts, self._caller.user)
+        apply = partial(self._engine.apply_objects, drafts, self._caller.user)
+        session = session_of_request.get()
+        if not session or not is_decision(drafts):
+            return [await self.applied(each) for each in await apply()]
+        if any(each.kind != SCHEDULING for each in drafts):
+            raise Invalid([Problem("kind", "is not Scheduling", fix="in a session, send other objects by themselves")])
+        taken = await self._engine.schedulers.decide_over_rest(session, RestDecision(drafts=tuple(drafts)), apply)
+        if taken is None:
+            return [Applied(_as_if_created(each, self._caller.user), SHADOWED) for each in drafts]
         return [await self.applied(each) for each in taken]
 
     async def applied(self, taken: ApplyResult) -> Applied:
@@ -58,7 +70,11 @@ class Objects:
     async def delete(self, kind: str, name: ObjectName, revision: int | None = None) -> Object:
         before = await self.object(kind, name)
         check_bound(self._scope, before)
-        await self._engine.delete_object(kind, name, revision)
+        delete, session = partial(self._engine.delete_object, kind, name, revision), session_of_request.get()
+        if session and kind == SCHEDULING:
+            await self._engine.schedulers.decide_over_rest(session, RestDecision(withdrawals=(name,)), delete)
+        else:
+            await delete()
         return before
 
     async def watch(self, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
@@ -154,6 +170,13 @@ def check_bound(scope: Scope, object: Object) -> None:
     """Whether the caller is bound to the testbed that it is about. Raises Forbidden."""
     if isinstance(object, Scheduling):
         scope.require_testbed(object.spec.testbed)
+
+
+def _as_if_created(draft: Draft, user: str) -> Object:
+    """For a shadow, whose decisions are not applied."""
+    meta = Meta(0, draft.name.namespace, draft.name.name, 0, user, labels=draft.labels, annotations=draft.annotations)
+    assert isinstance(draft.spec, SchedulingSpec), "checked"
+    return Scheduling(meta, draft.spec)
 
 
 def _is_uid(text: str) -> bool:

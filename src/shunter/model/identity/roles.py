@@ -67,7 +67,7 @@ _SUBMITS = (
 _SCHEDULES = (
     "createScheduling", "replaceScheduling", "patchScheduling", "deleteScheduling", "writeExternal",
     "postExternalScheduling", "deleteExternalScheduling", "writeExternalJob", "writeExternalJobByName",
-    "exportFlight",
+    "exportFlight", "openExternalSession", "renewExternalSession", "closeExternalSession",
 )
 _OPERATES = (
     "patchCluster", "usePolicy", "replayDecision", "patchQueue", "deleteQueue", "purgeQueue",

@@ -44,6 +44,7 @@ CLUSTER_WIDE = frozenset((
     "listTenants", "createTenant", "patchTenant", "deleteTenant", "exportAudit", "reportRefused",
     "listJoinTokens", "createJoinToken", "revokeJoinToken",
     "getNodeStats", "getNodeMetrics",
+    "openExternalSession", "renewExternalSession", "closeExternalSession",  # names of schedulers are the cluster's
     "connectScheduler",  # a policy decides for the whole cluster
     "createTestbed", "replaceTestbed", "patchTestbed", "deleteTestbed",  # they reserve nodes
 ))

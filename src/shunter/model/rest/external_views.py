@@ -16,6 +16,15 @@ from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
 from shunter.model.objects.testbeds import Testbed
 
 
+class SchedulerSessionView(msgspec.Struct, rename="camel"):
+    """The session of a scheduler. Its lease ends `leaseSeconds` after the last request that carried the token."""
+
+    name: str
+    mode: str  # lead | shadow
+    token: str
+    lease_seconds: float
+
+
 class ExternalTestbed(msgspec.Struct, kw_only=True, rename="camel"):
     """Slots as in the status of a Testbed, by node name; nodes in the order of their ids."""
 
