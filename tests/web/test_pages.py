@@ -151,7 +151,7 @@ def test_a_manager_that_does_not_answer_is_named_with_the_command_that_starts_it
         show(page)
         page.route("**/api/v1/analytics**", lambda route: route.abort())
         page.get_by_role("link", name="Analytics").click()
-        expect(page.get_by_role("alert")).to_contain_text("the manager does not answer")
+        expect(page.get_by_role("alert")).to_contain_text("The manager does not answer")
         expect(page.get_by_text("shunter up --detach")).to_be_visible()
         page.unroute("**/api/v1/analytics**")
         page.get_by_role("button", name="Try again").click()

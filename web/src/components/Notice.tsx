@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Inbox, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { ApiError, describeError } from "../api/problems";
+import { capitalize } from "../model/quantities";
 import { Command } from "./Command";
 import styles from "./Notice.module.css";
 
@@ -25,11 +26,12 @@ export function Empty({ title, children, command }: EmptyProps) {
 }
 
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  const isForbidden = error instanceof ApiError && error.status === 403;
   const problems = error instanceof ApiError ? error.problems : [];
   return (
     <div className={styles.notice} role="alert">
       <TriangleAlert size={22} aria-hidden="true" />
-      <h2>{describeError(error)}</h2>
+      <h2>{capitalize(describeError(error))}</h2>
       {problems.map((problem) => (
         <p key={`${problem.field}${problem.message}`}>
           <code>{problem.field}</code> {problem.message}
@@ -39,7 +41,12 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
       {error instanceof TypeError && <p>Start it, or look at its log. This page connects again by itself.</p>}
       {error instanceof TypeError && <Command text="shunter up --detach" />}
       {error instanceof ApiError && error.status === 404 && <Link to="/">Go to the overview</Link>}
-      {retry && (
+      {isForbidden && (
+        <Link to="/access/$tab" params={{ tab: "you" }}>
+          See what you may do
+        </Link>
+      )}
+      {retry && !isForbidden && (
         <button type="button" onClick={retry}>
           Try again
         </button>

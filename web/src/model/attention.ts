@@ -53,7 +53,8 @@ function failedConcern(job: JobView): Concern {
 
 function waitingConcern(job: JobView, nowMs: number): Concern {
   const waited = shortDuration(secondsBetween(job.submitted_at, nowMs));
-  const detail = job.reason ?? (job.terms?.held ? "it is held" : "");
+  const waitsFor = (job.terms?.waits_for ?? []).join("; ");
+  const detail = job.reason ?? (job.terms?.held ? "it is held" : waitsFor && `for ${waitsFor}`);
   return { ...jobConcern(job), state: "pending", text: `${referenceOf(job)} waits for ${waited}`, detail };
 }
 

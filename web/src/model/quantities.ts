@@ -43,3 +43,8 @@ export function percent(part: number, whole: number): string {
 export function formatResource(kind: string, amount: number): string {
   return kind === "memory" || kind === "disk" ? formatBytes(amount) : shortNumber(amount);
 }
+
+/** `it waits` as the beginning of a sentence. */
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

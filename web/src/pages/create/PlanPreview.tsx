@@ -7,7 +7,7 @@ import { Failure } from "../../components/Notice";
 import { Panel } from "../../components/Panel";
 import { Glyph } from "../../components/StateMark";
 import type { ParsedManifest } from "../../model/manifest";
-import { plural } from "../../model/quantities";
+import { capitalize, plural } from "../../model/quantities";
 import { useRefusal } from "../../shell/useRefusal";
 import styles from "./Create.module.css";
 
@@ -40,10 +40,6 @@ export function PlanPreview({ manifest }: { manifest: ParsedManifest }) {
       )}
     </Panel>
   );
-}
-
-function capitalize(sentence: string): string {
-  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
 function Plan({ plan }: { plan: PlanView }) {

@@ -43,7 +43,7 @@ function Share({ kind, cluster }: { kind: string; cluster: ClusterInfo }) {
     <Link to="/nodes" className={styles.count}>
       <strong>{percent(part, whole)}</strong>
       <span>
-        {kind} reserved: {formatResource(kind, part)} of {formatResource(kind, whole)}
+        {kind}: {formatResource(kind, part)} of {formatResource(kind, whole)}
       </span>
     </Link>
   );

@@ -20,12 +20,12 @@ export function Pulse({ cluster }: { cluster: ClusterInfo }) {
   const load = useHistory(share(cluster));
   const waiting = useHistory(cluster.tasks.queued ?? 0);
   return (
-    <Panel title="Last five minutes">
+    <Panel title="Tasks in the last five minutes">
       <div className={styles.pulse}>
-        <Sparkline label="tasks placed/min" values={perMinute(series.started)} format={formatCount} />
-        <Sparkline label="tasks succeeded/min" values={perMinute(series.ended)} format={formatCount} />
-        <Sparkline label="tasks failed/min" values={perMinute(series.failed)} format={formatCount} />
-        <Sparkline label="tasks queued" values={waiting} format={formatCount} />
+        <Sparkline label="placed/min" values={perMinute(series.started)} format={formatCount} />
+        <Sparkline label="succeeded/min" values={perMinute(series.ended)} format={formatCount} />
+        <Sparkline label="failed/min" values={perMinute(series.failed)} format={formatCount} />
+        <Sparkline label="queued" values={waiting} format={formatCount} />
         <Sparkline label="cpu reserved" values={load} format={(value) => `${Math.round(value * 100)}%`} max={1} />
       </div>
     </Panel>
