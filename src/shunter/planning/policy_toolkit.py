@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from shunter.planning.explain.suggest import without_licence_needs
@@ -39,16 +41,20 @@ class Room:
         return found
 
     def fill(self, decision: Decision, queued: Queued, rows: IntArray, most: int | None = None) -> int:
-        """Place as many of these pending tasks on these rows as fit, in this order, at most `most`. Returns how many. A
-        gang is placed as a whole, with all its classes, or not at all; one that is larger than `most` only if nothing
-        was placed yet."""
+        """Place as many of these pending tasks on these rows as fit, in this order, at most `most`. Returns how many.
+        Tasks do not return to rows on which all of them failed, if they are to run elsewhere. A gang is placed as a
+        whole, with all its classes, or not at all; one that is larger than `most` only if nothing was placed yet. It
+        returns to such rows if it finds no room without them."""
         rules = queued.task_class.rules
         if rules is not None and rules.gang:
             return self._fill_gang(decision, rules.gang, rows, most)
         return self._fill(decision, queued, rows, queued.count if most is None else min(queued.count, most))
 
     def _fill(self, decision: Decision, queued: Queued, rows: IntArray, count: int) -> int:
-        rows = self._first_of_each_domain(queued.task_class, np.asarray(rows))
+        rows = np.asarray(rows)
+        if queued.avoid:
+            rows = rows[~np.isin(rows, list(queued.avoid))]
+        rows = self._first_of_each_domain(queued.task_class, rows)
         room = self.of(queued.task_class)[rows]
         if not len(room) or count <= 0:
             return 0
@@ -61,13 +67,22 @@ class Room:
             return 0
         self._gangs.add(gang)
         members = [each for each in self._view.queued if each.task_class.rules and each.task_class.rules.gang == gang]
-        total, free, draft = sum(each.count for each in members), self._free.copy(), Decision(decision.based_on)
-        is_too_large = most is not None and total > most and (most <= 0 or decision.placements)
-        if is_too_large or any(self._fill(draft, each, rows, each.count) < each.count for each in members):
-            self._free = free
+        total = sum(each.count for each in members)
+        if most is not None and total > most and (most <= 0 or decision.placements):
             return 0
+        tries = [members]
+        if any(each.avoid for each in members):
+            tries.append([replace(each, avoid=frozenset()) for each in members])
+        return total if any(self._fill_all(decision, each, rows) for each in tries) else 0
+
+    def _fill_all(self, decision: Decision, members: list[Queued], rows: IntArray) -> bool:
+        """Place all tasks of all members, or none."""
+        free, draft = self._free.copy(), Decision(decision.based_on)
+        if any(self._fill(draft, each, rows, each.count) < each.count for each in members):
+            self._free = free
+            return False
         decision.placements += draft.placements
-        return total
+        return True
 
     def _first_of_each_domain(self, task_class: TaskClass, rows: IntArray) -> IntArray:
         """The first row that would take a task, for each value of a `distinct` label."""

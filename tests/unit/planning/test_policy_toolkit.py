@@ -17,8 +17,9 @@ def view_of(*waiting: Queued, nodes: tuple[int, ...] = (2, 2), racks: str = "") 
     return ClusterView(1, cluster.nodes, list(waiting))
 
 
-def waiting(id: int, count: int, rules: Rules | None = None, cpu: int = 1) -> Queued:
-    return Queued(TaskClass(id, {"cpu": cpu}, "default", "anna", 50, rules=rules), count, id)
+def waiting(id: int, count: int, rules: Rules | None = None, cpu: int = 1, avoid: tuple[int, ...] = ()) -> Queued:
+    task_class = TaskClass(id, {"cpu": cpu}, "default", "anna", 50, rules=rules)
+    return Queued(task_class, count, id, avoid=frozenset(avoid))
 
 
 def filled(view: ClusterView, *, most: int | None = None) -> tuple[list[int], dict[int, dict[int, int]]]:
@@ -63,3 +64,13 @@ def test_tasks_that_keep_apart_go_to_different_nodes_or_labels() -> None:
     view = view_of(waiting(1, 4, racks), nodes=(0, 2, 2, 2), racks="aaab")
     assert filled(view) == ([2], {1: {2: 1, 4: 1}})
     assert filled(view_of(waiting(1, 1, racks))) == ([0], {}), "a node without the label takes none"
+
+
+def test_tasks_do_not_return_to_a_row_that_all_of_them_avoid() -> None:
+    assert filled(view_of(waiting(1, 3, avoid=(1,)))) == ([2], {1: {2: 2}})
+
+
+def test_a_gang_uses_a_row_that_it_avoids_only_if_it_must() -> None:
+    gang = Rules(job=1, gang=7)
+    assert filled(view_of(waiting(1, 2, gang, avoid=(1,)))) == ([2], {1: {2: 2}})
+    assert filled(view_of(waiting(1, 4, gang, avoid=(1,)))) == ([4], {1: {1: 2, 2: 2}})

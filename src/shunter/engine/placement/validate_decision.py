@@ -18,7 +18,7 @@ from shunter.model.identity.quotas import PLACED
 from shunter.model.protocol.scheduler_messages import ItemRefusal
 from shunter.planning.explain.suggest import without_licence_needs
 from shunter.planning.explain.wait_reasons import limits_reached
-from shunter.planning.filter.filters import RESOURCES, Filter, feasible
+from shunter.planning.filter.filters import RESOURCES, Filter, avoid_filter, feasible
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.filter.rules import RuleSet
 from shunter.planning.reserve.wait_thresholds import WAIT_THRESHOLDS
@@ -75,7 +75,7 @@ class DecisionValidator:
     def _admit_many(self, record: ClassRecord, rows: IntArray, counts: IntArray) -> IntArray:
         """For a class without rules between tasks: all rows at once."""
         on_node, (max_count, _) = without_licence_needs(record.task_class), self._max_count(record)
-        accepted = feasible(on_node, self._ledger, rows, self._hard_filters)
+        accepted = feasible(on_node, self._ledger, rows, (*self._hard_filters, *self._avoid_filters(record.task_class)))
         headroom = np.where(accepted, self._ledger.room(on_node, rows, max_count), 0)
         admitted: IntArray = np.minimum(counts, np.maximum(headroom, 0))
         capped: IntArray = np.clip(admitted - np.maximum(np.cumsum(admitted) - max_count, 0), 0, None)
@@ -139,7 +139,7 @@ class DecisionValidator:
         """Why no task of the class may go there now, or nothing."""
         rows = np.array([row])
         on_node = without_licence_needs(task_class)
-        for each in self._filters:
+        for each in (*self._filters, *self._avoid_filters(task_class)):
             passing = each.accepts(on_node, self._ledger, rows)
             if passing is not None and not passing[0]:
                 return next((text for text, refused in each.reasons(on_node, self._ledger, rows) if len(refused)), "")
@@ -148,6 +148,12 @@ class DecisionValidator:
                 if refused[row]:
                     return text
         return ""
+
+    def _avoid_filters(self, task_class: TaskClass) -> tuple[Filter, ...]:
+        """Refuses the nodes that all of its pending tasks avoid. A gang uses them if it must."""
+        queued = self._round.state.pending_queue.get(task_class.id)
+        is_gang = task_class.rules is not None and task_class.rules.gang
+        return (avoid_filter(queued.avoid),) if queued is not None and queued.avoid and not is_gang else ()
 
     def _max_count(self, record: ClassRecord) -> tuple[int, str]:
         """How many more tasks of the class may start regardless of room, and what limits it."""

@@ -10,7 +10,7 @@ import pytest
 from shunter.engine.policy.policy_loop import run_policy_loop
 from shunter.engine.policy.sessions import DECISIONS_BURST
 from shunter.model.errors import Busy, Conflict, TooLarge
-from shunter.model.job.spec import Affinity, JobOptions
+from shunter.model.job.spec import Affinity, JobOptions, Restart
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT, PlacementRow, PreemptionRow
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision
@@ -60,6 +60,29 @@ def test_what_no_longer_holds_is_refused_with_its_reason_and_the_rest_applies() 
             ("placements[2]", "must name each node row once (1 to 2), with at least one task", 1),
         ]
         assert [each.node for each in answer.refusals] == ["n1", "n2", "", ""]
+
+    run_scenario(scenario)
+
+
+def test_a_node_on_which_all_tasks_of_a_class_failed_is_refused_with_its_reason() -> None:
+    async def scenario(harness: Harness) -> None:
+        first = await harness.join("n1", cpu=2)
+        await harness.submit(spec("job", restart=Restart("on-failure", max=2, delay_s=0.1, elsewhere=True)))
+        [(_, order)] = harness.orders()
+        session = await open_leading_session(harness)
+        await harness.end(first, order, exit_code=1)
+        second = await harness.join("n2", cpu=2)
+        await harness.settle(1.0)
+        situation = await next_situation(harness, session)
+        while not situation.delta.queued:
+            situation = await next_situation(harness, session)
+        [waiting] = situation.delta.queued
+        assert waiting.avoid == (first,)
+        answer = await decide(harness, session, PlacementRow(waiting.class_id, [first], [1]))
+        reason = "its tasks failed on this node before and must run on another one"
+        assert (answer.placed, reasons(answer)) == (0, [("placements[0]", reason, 1)])
+        answer = await decide(harness, session, PlacementRow(waiting.class_id, [second], [1]))
+        assert (answer.placed, answer.refusals) == (1, [])
 
     run_scenario(scenario)
 
