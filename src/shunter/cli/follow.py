@@ -1,15 +1,18 @@
-"""Follows a job from a terminal. Ctrl-C or a closed pipe stops the job; a job that stays pending prints why."""
+"""Follows a job from a terminal. Ctrl-C or a closed pipe stops the job. `PendingNotice` says why a job that a command
+waits for stays pending."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from types import TracebackType
 
 from shunter.cli.exit_codes import print_notice
 from shunter.cli.interrupts import StopOnInterrupt
 from shunter.model.errors import ShunterError
-from shunter.model.rest.job_views import FollowLine
+from shunter.model.job.spec import LONG_RUNNING
+from shunter.model.rest.job_views import FollowLine, JobView
 from shunter.sdk.client import Client, Job
 from shunter.sdk.manifests import Manifest
 
@@ -61,10 +64,29 @@ class _Explanation:
         self._timer.start()
 
 
-def _explain(job: Job) -> None:
+class PendingNotice:
+    """Says once why a job that was submitted earlier stays pending, with its name: a command may wait for several."""
+
+    def __init__(self) -> None:
+        self._due_s = time.monotonic() + EXPLAIN_DELAY_S
+        self._is_due = True
+
+    def look(self, job: Job) -> None:
+        """Called again and again while a command waits for the job."""
+        if self._is_due and _is_pending(job.view) and time.monotonic() >= self._due_s:
+            self._is_due = False
+            _explain(job, f"{job.name}: ")
+
+
+def _is_pending(view: JobView) -> bool:
+    """A service is not up while one of its instances is pending."""
+    return view.state == "pending" or (view.type in LONG_RUNNING and "queued" in view.counts)
+
+
+def _explain(job: Job, title: str = "") -> None:
     try:
         found = job.why()
     except ShunterError:
         return  # the follower of the job gets the same error
-    if found.state == "pending":
-        print_notice(found.sentence)
+    if found.state == "pending" or title:
+        print_notice(f"{title}{found.sentence}")

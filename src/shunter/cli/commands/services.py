@@ -9,6 +9,7 @@ import typer
 
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
+from shunter.cli.follow import PendingNotice
 from shunter.cli.manifest_files import FilePath, OptionalFile, chosen_file, read_file
 from shunter.cli.options import Format, JobName, JobOrTask, Namespace, Output, current_task
 from shunter.cli.render.job_status import describe_end, describe_trouble, is_in_trouble, is_up
@@ -133,13 +134,14 @@ def _report_change(job: Job, ongoing: str, done: str, wait: bool, output: Format
 
 def wait_until_settled(job: Job, done: str) -> int:
     """Wait until all instances of a long-running job are healthy, or its rollout failed. Returns the exit code."""
-    version, trouble = job.view.version, ""
+    version, trouble, pending = job.view.version, "", PendingNotice()
     while not job.ended and not _has_settled(job.view):
         if (found := describe_trouble(job.view)) and found != trouble:
             trouble = found
             print_notice(found)
         time.sleep(POLL_INTERVAL_S)
         job.refresh()
+        pending.look(job)
     return _print_outcome(job.view, done, version)
 
 

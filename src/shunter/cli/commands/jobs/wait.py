@@ -12,6 +12,7 @@ import typer
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, SUCCESS, print_notice, print_warning
+from shunter.cli.follow import PendingNotice
 from shunter.cli.options import Format, Namespace, Output, duration_s
 from shunter.cli.render.job_status import describe_end, describe_health, is_up
 from shunter.cli.render.progress import Progress
@@ -80,8 +81,8 @@ def print_run(job: Job, wait: bool, output: Format) -> None:
 
 
 def _wait(job: Job, deadline_s: float | None) -> None:
-    """Say meanwhile how far the job is; of a long-running job, whether it is healthy."""
-    health = ""
+    """Say meanwhile how far the job is, or why it stays pending; of a long-running job, whether it is healthy."""
+    health, pending = "", PendingNotice()
     with Progress(job.view.count, job.name) as progress:
         while not job.ended:
             if job.view.type in LONG_RUNNING and (found := describe_health(job.view)) != health:
@@ -99,5 +100,6 @@ def _wait(job: Job, deadline_s: float | None) -> None:
                     message = f"{job.name} has not ended within the timeout; it continues to run"
                     raise TimeoutError(message) from None
             job.refresh()
+            pending.look(job)
             if job.view.type not in LONG_RUNNING:
                 progress.show(job.view.counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from base64 import b64encode
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from shunter.cli import follow
+from shunter.cli.commands import services
+from shunter.cli.commands.jobs import wait
 from shunter.cli.commands.jobs.run_options import entries
 from shunter.cli.exit_codes import print_notice
 from tests.unit.cli.conftest import Cluster, Reply, Shunter
@@ -198,6 +201,51 @@ def test_a_job_that_waits_says_for_what(cluster: Cluster, shunter: Shunter, monk
     monkeypatch.setattr(follow, "print_notice", tell_and_note)
     cluster.answers |= {"POST /jobs": wait_until_notified, "GET /jobs/id:7/why": answer(200, why)}
     assert "no node is large enough" in shunter("run", "true").err
+
+
+@pytest.mark.parametrize(
+    "service",
+    [{}, {"type": "service", "state": "running", "update": {"status": "in_progress"}}],
+    ids=["batch", "service"],
+)
+def test_submit_says_what_a_job_waits_for(
+    cluster: Cluster, shunter: Shunter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: dict[str, Any]
+) -> None:
+    asked = threading.Event()
+    if service:
+        service["update"] |= {"healthy": 0, "wanted": 1, "updated": 0}
+    final = {"state": "failed", "reason": "given up", "ended_at": "2026-01-01T00:00:00Z"}
+
+    def job(_: ReceivedRequest) -> bytes:
+        return answer(200, job_document("a", **(service | final if asked.is_set() else service)))
+
+    def why(_: ReceivedRequest) -> bytes:
+        asked.set()
+        sentence = "Pending: no node has gpu (1 node)."
+        return answer(200, {"name": "a", "state": "pending", "sentence": sentence, "counts": {"queued": 1}})
+
+    def follow_until_asked(received: ReceivedRequest) -> Iterator[bytes]:
+        yield from chunks(200, lines({"progress": {"state": "pending", "counts": {"queued": 1}}}), ended=False)
+        while not asked.wait(0.01) and not received.gone.is_set():
+            pass
+        yield from chunks(200, lines({"end": job_document("a", **final)}))[1:]
+
+    monkeypatch.setattr(follow, "EXPLAIN_DELAY_S", 0.0)
+    monkeypatch.setattr(wait, "LOOK_INTERVAL_S", 0.01)
+    monkeypatch.setattr(services, "POLL_INTERVAL_S", 0.01)
+    submitted = {"name": "a", "namespace": "default", "id": 7, "run": 1, "created": True}
+    cluster.answers |= {
+        "POST /jobs": job,
+        "POST /bulk/jobs": answer(201, {"items": [submitted]}),
+        "GET /jobs/id:7": job,
+        "GET /jobs/id:7/follow": follow_until_asked,
+        "GET /jobs/id:7/why": why,
+    }
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps({"kind": "Job", "spec": {"type": service.get("type", "batch")}}))
+    said = shunter("submit", str(file), "--wait")
+    assert said.code == 1
+    assert said.err.count("shunter: a: Pending: no node has gpu (1 node).\n") == 1
 
 
 def test_submit_tells_what_became_of_every_job(cluster: Cluster, shunter: Shunter, tmp_path: Path) -> None:
