@@ -12,13 +12,13 @@ echo "Demo: 200 short tasks."
 cat <<END
 
 Commands to try ($shunter --help lists all):
-  $shunter jobs              list the jobs
-  $shunter logs demo/7       print the output of task 7
-  $shunter why demo          explain the state of a job
-  $shunter nodes             list the nodes
-  $shunter top               watch the cluster
-  $shunter run -- echo hi    run your own command
-  $shunter ui                open the web UI in your browser, signed in
-  $url/ui/    the web UI; the REST API is under $url/api/v1
-  make down                            stop the cluster; its state is kept
+  $shunter jobs            list the jobs
+  $shunter logs demo/7     print the output of task 7
+  $shunter why demo        explain the state of a job
+  $shunter nodes           list the nodes
+  $shunter top             watch the cluster
+  $shunter run -- echo hi  run your own command
+  $shunter ui              open the web UI in a browser
+  make down                      stop the cluster; keep its state
+The REST API is at $url/api/v1.
 END

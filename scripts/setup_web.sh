@@ -27,7 +27,7 @@ build() {
     find_node
     modules
     say "building the web UI with Node.js $(node --version)"
-    (cd web && npm run --silent build >&2)
+    (cd web && npm run --silent build >node_modules/.build.log 2>&1) || { cat web/node_modules/.build.log >&2 && return 1; }
     printf '%s\n' "$wanted" >web/dist/.built
 }
 
@@ -38,7 +38,7 @@ modules() {
         return 0
     fi
     say "installing the modules of the web UI"
-    (cd web && npm ci --no-audit --no-fund --loglevel=error >&2)
+    (cd web && npm ci --no-audit --no-fund --no-update-notifier --loglevel=error >&2)
     printf '%s\n' "$wanted" >web/node_modules/.installed
 }
 

@@ -57,8 +57,8 @@ def list_audit(
         print_items(found, output)
         return
     columns = [
-        Column("NUMBER", right=True), Column("TIME"), Column("USER"), Column("FROM", drop=1), Column("OPERATION"),
-        Column("WHAT"), Column("RESULT", drop=2),
+        Column("NUMBER", right=True), Column("TIME"), Column("USER"), Column("FROM", drop=1),
+        Column("OPERATION"), Column("WHAT"), Column("RESULT", drop=2),
     ]  # fmt: skip
     print_table(columns, (_row(each) for each in found))
 
@@ -177,8 +177,8 @@ def _findings(verifier: ChainVerifier) -> dict[str, object]:
 def _row(record: AuditRecordView) -> list[str]:
     user = f"{record.tenant}/{record.user}" if record.tenant else record.user
     return [
-        str(record.number), record.at, user or "-", record.source or "-", record.operation or "-", _what(record),
-        record.result,
+        str(record.number), f"{record.at[:10]} {record.at[11:19]}Z", user or "-", record.source or "-",
+        record.operation or "-", _what(record), record.result,
     ]  # fmt: skip
 
 

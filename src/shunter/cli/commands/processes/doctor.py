@@ -13,12 +13,14 @@ from shunter.cli.exit_codes import JOB_FAILED, print_warning
 from shunter.cli.options import Format, Output
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, print_document, print_table
+from shunter.cli.text import print_text
 from shunter.model.errors import ShunterError
 
 if TYPE_CHECKING:
     from shunter.app.diagnosis.bundle import Answers
 
-COLUMNS = (Column("CHECK"), Column("LEVEL"), Column("FINDING"), Column("FIX"))
+COLUMNS = (Column("CHECK"), Column("LEVEL"), Column("FINDING"))
+INDENT = 2
 ERROR = "error"
 PROFILE_S = 5
 
@@ -40,7 +42,10 @@ def doctor(output: Output = Format.TABLE) -> None:
 
     findings = examine(Home.find())
     if output is Format.TABLE:
-        print_table(COLUMNS, ((each.check, each.level, each.text, each.fix or "-") for each in findings))
+        print_table(COLUMNS, ((each.check, each.level, each.text) for each in findings))
+        for each in findings:
+            if each.fix:  # in full: a narrow terminal cuts the table
+                print_text(f"\n{each.check}: {each.text}\nFix: {each.fix}", indent=INDENT)
     else:
         print_document(msgspec.to_builtins(findings), output)
     if any(each.level == ERROR for each in findings):
