@@ -41,16 +41,3 @@ def test_every_error_that_a_docstring_names_exists() -> None:
     names, known = list(raised()), known_names()
     assert len(names) > 200
     assert [f"{where}: {name}" for where, name in names if name not in known] == []
-
-
-def test_no_docstring_begins_in_the_middle_of_a_sentence() -> None:
-    """`Of the API.` is clear only to someone who reads the name and the signature with it."""
-    openers = re.compile(r"(Of|Those|Whom|Under which|At which|Ours|And) ")
-    found = [
-        f"{where}:{getattr(node, 'lineno', 1)}: {text[:60]}"
-        for where, tree in TREES.items()
-        if where.startswith("src/")
-        for node in ast.walk(tree)
-        if isinstance(node, DOCUMENTED) and (text := ast.get_docstring(node)) and openers.match(text)
-    ]
-    assert found == []

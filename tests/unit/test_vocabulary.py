@@ -122,3 +122,16 @@ def test_no_variable_has_a_word_of_the_dialect() -> None:
 def test_words_are_found_in_every_spelling() -> None:
     assert words_of("_keepUpLastingJobs2") == ["keep", "up", "lasting", "job", "2"]
     assert words_of("books_of_XMLDesk") == ["book", "of", "xml", "desk"]
+
+
+def test_no_docstring_begins_in_the_middle_of_a_sentence() -> None:
+    """`Of the API.` is clear only to someone who reads the name and the signature with it."""
+    openers = re.compile(r"(Of|Those|Whom|Under which|At which|Ours|And) ")
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [
+        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}: {text[:60]}"
+        for path in sorted((ROOT / "src/shunter").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, documented) and (text := ast.get_docstring(node)) and openers.match(text)
+    ]
+    assert found == []

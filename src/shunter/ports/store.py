@@ -149,7 +149,7 @@ class EndedRun:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of these namespaces together, history keeps so many finished jobs at most."""
+    """How many finished jobs history keeps at most of these namespaces together."""
 
     namespaces: tuple[str, ...]
     finished_max: int
@@ -273,7 +273,7 @@ class Store(Protocol):
         ...
 
     async def rollups(self, tier_s: int, first: int) -> list[RollupRow]:
-        """Those that start at `first` or later, the oldest first."""
+        """The rollups that start at `first` or later, the oldest first."""
         ...
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:

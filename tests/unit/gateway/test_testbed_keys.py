@@ -30,7 +30,7 @@ async def build(world: World) -> None:
     await world.harness.settle()
 
 
-def test_it_schedules_on_its_testbed_and_gets_403_elsewhere() -> None:
+def test_it_schedules_on_its_testbed_and_gets_403_on_others() -> None:
     async def scenario(world: World) -> None:
         await build(world)
 

@@ -99,7 +99,7 @@ def _expired_jobs(connection: sqlite3.Connection, retention: Retention, now: flo
 
 
 def _jobs_beyond_shares(connection: sqlite3.Connection, retention: Retention) -> list[int]:
-    """Of the first share that has too many."""
+    """The jobs to drop of the first share that has too many."""
     for share in retention.shares:
         namespaces = msgspec.json.encode(share.namespaces).decode()
         (total,) = connection.execute(

@@ -9,7 +9,7 @@ from shunter.ports.store import Share
 
 
 def history_shares(state: State) -> tuple[Share, ...]:
-    """Of the tenants that have a quota of finished jobs."""
+    """The shares of tenants that have a quota of finished jobs."""
     return tuple(
         Share(tenant.namespaces, tenant.quotas[HISTORY])
         for tenant in state.tenants.tenants.values()

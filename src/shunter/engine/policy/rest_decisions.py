@@ -72,7 +72,7 @@ async def apply_recorded(
 
 
 class ShadowDecisions:
-    """Of one shadow: those that wait for what the cluster does."""
+    """The decisions of one shadow that wait for what the cluster does."""
 
     def __init__(self) -> None:
         self._number = 0
