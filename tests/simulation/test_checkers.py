@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from shunter.simulation.world import MANAGERS_FROM, OBJECTS_FROM, TENANTS_FROM, Failed, simulate
+from shunter.simulation.world import MANAGERS_FROM, NEIGHBOURS_FROM, OBJECTS_FROM, TENANTS_FROM, Failed, simulate
 from tests.simulation.mistakes import durability, managers, placement, services, start_rules
 
 SEEDS_MAX = 200
-WORLDS = (0, OBJECTS_FROM, MANAGERS_FROM, TENANTS_FROM)
+WORLDS = (0, OBJECTS_FROM, MANAGERS_FROM, TENANTS_FROM, NEIGHBOURS_FROM)
 MISTAKES = (
     *durability.MISTAKES, *placement.MISTAKES, *start_rules.MISTAKES, *services.MISTAKES, *managers.MISTAKES,
 )  # fmt: skip

@@ -155,7 +155,8 @@ RULES: dict[str, tuple[str, str]] = {
     "simulation.fleet": ("log model ports", ""),
     "simulation.runtime": ("engine model planning ports watcher simulation .fleet .workload", "msgspec"),
     "simulation.workload": (
-        "engine gateway.scope gateway.streams model planning ports simulation .checks .runtime?",
+        "engine gateway.jobs gateway.monitor gateway.scope gateway.streams model planning ports simulation .checks "
+        ".runtime?",
         "msgspec",
     ),
     "simulation.checks": ("engine model planning ports testbeds simulation .fleet .workload?", "msgspec numpy"),

@@ -40,6 +40,7 @@ class Scenario:
     has_objects: bool = False  # see `simulation.workload.objects`
     secrets_seed: int | None = None  # of `simulation.workload.secrets`; None: no job refers to secrets
     tenants_seed: int | None = None  # of `simulation.workload.tenants`; None: there are none
+    has_neighbour: bool = False  # see `simulation.workload.neighbours`
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 
 

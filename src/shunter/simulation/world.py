@@ -60,6 +60,7 @@ OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Sche
 LEADER_WITHIN_S = LEASE_S + 1.0 + 1.0  # after the faults: until a lease expires, until another one leads, and loading
 MANAGERS_FROM = 2_000_000  # seeds from here on have one to five managers at once
 TENANTS_FROM = 3_000_000  # in worlds from here on all jobs belong to a tenant, whose quotas change
+NEIGHBOURS_FROM = 4_000_000  # from here on there is a second tenant, which must not be told of the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,8 @@ def simulate(seed: int, echo: bool = False, policy_factory: PolicyFactory = SEED
             scenario = with_secrets(scenario, seed)
         if seed >= TENANTS_FROM:
             scenario = with_tenants(scenario, seed)
+        if seed >= NEIGHBOURS_FROM:
+            scenario = replace(scenario, has_neighbour=True)
         world = World(rng, scenario, echo, policy_factory)
         worlds.append(world)
         with world.capture_errors():

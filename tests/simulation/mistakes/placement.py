@@ -20,9 +20,10 @@ from shunter.engine.state.registries.cluster import ClusterSettingsRegistry
 from shunter.engine.state.registries.queues import UNLIMITED, QueueRegistry
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
+from shunter.gateway.scope import Scope
 from shunter.planning.planner import Planner
 from shunter.planning.view import NEVER, ClusterView, Decision, Placement, Rules
-from shunter.simulation.world import TENANTS_FROM
+from shunter.simulation.world import NEIGHBOURS_FROM, TENANTS_FROM
 
 Patch = pytest.MonkeyPatch
 
@@ -31,6 +32,11 @@ def ignore_quotas(patch: Patch) -> None:
     patch.setattr(apply_decision, "lanes_left", lambda _state, _record: NEVER)
     patch.setattr(apply_decision, "quota_of", lambda _state, _record: None)
     patch.setattr(cluster_view, "pending_quotas", lambda _state: {})
+
+
+def tell_tenants_everything(patch: Patch) -> None:
+    patch.setattr(Scope, "sees", lambda _self, _namespace: True)
+    patch.setattr(Scope, "select", lambda _self, namespace: (namespace,))
 
 
 def place_more_than_fits(patch: Patch) -> None:
@@ -165,5 +171,6 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str, int], ...] = (
     (ignore_colocation, "avoids job", 3),
     (ignore_licence_limits, "licence/matlab are in use", 17),
     (ignore_quotas, r"tenant studio uses \d+ of \d+ (running|cpu|memory|gpu)", TENANTS_FROM),
+    (tell_tenants_everything, "tenant atelier was told of studio", NEIGHBOURS_FROM),
     (assign_a_port_three_times, "port/8080 are in use", 15),
 )

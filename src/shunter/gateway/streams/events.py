@@ -37,7 +37,7 @@ class Events:
         found: list[EventView] = []
         version = await self._store.first_version() - 1 if query.after is None else _last_consumed_version(query.after)
         while len(found) <= query.limit:
-            rounds = await self._store.rounds_after(version, ROUNDS_PER_READ)
+            rounds = await self._rounds_after(version)
             if not rounds:
                 break
             for logged in rounds:
@@ -49,7 +49,8 @@ class Events:
 
     async def _newest(self, query: EventQuery) -> EventPage:
         """Reads backwards. A page that looked at many rounds is cut short, and its cursor goes on from there."""
-        first, last = await self._store.first_version(), await self._store.last_version()
+        known = self._engine.state.version
+        first, last = await self._store.first_version(), min(await self._store.last_version(), known)
         before = (last + 1, 0) if query.after is None else (query.after.version, query.after.number or 0)
         found: list[EventView] = []
         stop = min(before[0], last)  # the last round that was not read yet
@@ -113,6 +114,11 @@ class Events:
                 yield encode_resume_point(follower.version)
         finally:
             self._hub.leave(follower)
+
+    async def _rounds_after(self, version: int) -> list[LoggedRound]:
+        """Only those that the state has: that of a follower may be behind the store, and lack nodes of later rounds."""
+        known = self._engine.state.version
+        return [each for each in await self._store.rounds_after(version, ROUNDS_PER_READ) if each.version <= known]
 
     def _render(self, published: PublishedRound, query: EventQuery, after: EventPosition | None) -> list[EventView]:
         """The events of a round that match the query and come after the position."""

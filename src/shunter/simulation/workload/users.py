@@ -19,6 +19,7 @@ from shunter.simulation.checks.reference_records import ModelJob, require
 from shunter.simulation.scenario import never_ends
 from shunter.simulation.workload.actions import UserActions
 from shunter.simulation.workload.job_draws import Submit
+from shunter.simulation.workload.neighbours import Neighbour
 from shunter.simulation.workload.objects import ObjectActions
 from shunter.simulation.workload.secrets import SecretUser
 from shunter.simulation.workload.tenants import TenantAdmin
@@ -47,6 +48,7 @@ class Users:
         self._secrets = None if seed is None else SecretUser(self, world, seed)
         seed = world.scenario.tenants_seed
         self._tenants = None if seed is None else TenantAdmin(self, world, seed)
+        self._neighbour = Neighbour(self, world, seed) if seed is not None and world.scenario.has_neighbour else None
 
     async def run(self) -> None:
         scenario, rng = self._world.scenario, self._world.rng
@@ -61,6 +63,7 @@ class Users:
             *([self._objects.run()] if scenario.has_objects else []),
             *([self._secrets.run()] if self._secrets is not None else []),
             *([self._tenants.run()] if self._tenants is not None else []),
+            *([self._neighbour.run()] if self._neighbour is not None else []),
         )
 
     async def settle(self) -> None:
