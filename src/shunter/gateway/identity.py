@@ -17,7 +17,7 @@ from shunter.engine.state.registries.join_tokens import JoinTokenRecord
 from shunter.gateway.authentication import roles_of
 from shunter.gateway.managers import Members
 from shunter.gateway.scope import Scope
-from shunter.model.errors import Conflict, Forbidden
+from shunter.model.errors import Conflict, Forbidden, Invalid, Problem
 from shunter.model.identity.join_tokens import ADDRESSES_MAX, JoinToken, format_join_token
 from shunter.model.identity.keys import (
     ID_ALPHABET,
@@ -49,6 +49,7 @@ from shunter.ports.identity import NewKey
 from shunter.ports.principals import Principal
 from shunter.ports.security.certificate_authority import CertificateAuthority
 
+VOUCHED_KEY_LIFETIME_S = 24 * 3600.0  # of a key that a user of an issuer or plugin makes for itself
 NO_LISTENER = "no manager listens for workers of other machines; start one with --workers-listen"
 
 
@@ -117,12 +118,30 @@ class Identity:
             new.user or self._caller.user,
             new.roles,
             new.note,
-            new.lifetime_s,
+            self._lifetime_of(new),
             self._tenant_to_manage(new.tenant),
             self._bounds(new),
         )
         await self._engine.create_key(draft, self._caller.user)
         return self._new_key(id, secret)
+
+    def _lifetime_of(self, new: NewKey) -> float | None:
+        """A key for the caller itself does not outlive what the caller has presented: otherwise users whom an issuer
+        does not vouch for any more, and holders of a key that expires, could stay. Raises Invalid."""
+        own_s = self._lifetime_max_s()
+        if own_s is None or (new.user or self._caller.user) != self._caller.user:
+            return new.lifetime_s
+        if new.lifetime_s is not None and new.lifetime_s > own_s:
+            fix = f"choose at most {own_s:.0f}s, or create a user for a service, and a key for it"
+            raise Invalid([Problem("expires_in", "is longer than a key of your own may live", new.lifetime_s, fix)])
+        return own_s if new.lifetime_s is None else new.lifetime_s
+
+    def _lifetime_max_s(self) -> float | None:
+        """Of keys that the caller makes for itself; None: for ever."""
+        if self._caller.authority:
+            return VOUCHED_KEY_LIFETIME_S
+        key = self._engine.state.identity.keys.get(self._caller.key)
+        return None if key is None or not key.expires_ms else max(key.expires_ms / 1000 - self._clock.now(), 0.0)
 
     async def rotate_key(self, id: str, overlap_s: float) -> NewKeyView:
         secret = _make_secret()

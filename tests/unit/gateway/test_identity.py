@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from shunter.gateway.identity import VOUCHED_KEY_LIFETIME_S
 from shunter.gateway.tokens import ADMIN
-from shunter.model.errors import Forbidden, NotFound
+from shunter.model.errors import Forbidden, Invalid, NotFound
 from shunter.model.identity.roles import Role
 from shunter.ports.identity import NewKey, TenantChange
 from shunter.ports.principals import Principal
@@ -184,5 +185,37 @@ def test_an_admin_with_a_bound_key_manages_no_key_that_is_bound_less(bounds: dic
             await bound.put_user("ben", (Role.ADMIN,), None)
         assert (await bound.rotate_key(own.id, 0.0)).id == own.id
         assert len((await everything.keys(10, None)).items) == len(others) + 1
+
+    run_scenario(scenario)
+
+
+def test_a_user_of_an_issuer_makes_itself_keys_of_a_day_that_cannot_prolong_themselves() -> None:
+    """A key would outlive the access of its user at the issuer otherwise."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        def identity_of(caller: Principal) -> Any:
+            return harness.local_gateway.for_caller(caller, "createKey").identity
+
+        def lifetime_s(made: Any) -> float:
+            key = harness.engine.state.identity.keys[made.id]
+            return (key.expires_ms - key.created_ms) / 1000
+
+        anna = identity_of(Principal("anna", ADMIN, authority="oidc"))
+        await anna.put_user("anna", (Role.ADMIN,), None)
+        with pytest.raises(Invalid, match="expires_in: is longer than"):
+            await anna.create_key(NewKey((Role.ADMIN,), lifetime_s=VOUCHED_KEY_LIFETIME_S + 1))
+        own = await anna.create_key(NewKey((Role.ADMIN,)))
+        assert lifetime_s(own) == pytest.approx(VOUCHED_KEY_LIFETIME_S, abs=1)
+        short = await anna.create_key(NewKey((Role.ADMIN,), lifetime_s=60.0))
+        caller = harness.local_gateway.authenticate(short.key)
+        assert caller is not None
+        again = identity_of(caller)
+        for user in (None, "anna"):
+            assert lifetime_s(await again.create_key(NewKey((Role.ADMIN,), user))) <= 60
+            with pytest.raises(Invalid, match="expires_in: is longer than"):
+                await again.create_key(NewKey((Role.ADMIN,), user, lifetime_s=3600.0))
+        await again.put_user("robot", (Role.VIEWER,), None)
+        robot = await again.create_key(NewKey((Role.VIEWER,), "robot"))
+        assert harness.engine.state.identity.keys[robot.id].expires_ms == 0
 
     run_scenario(scenario)

@@ -211,7 +211,7 @@ class SessionRegistry:
         return bool(self.shadows())
 
     def shadows(self) -> list[Session]:
-        """That are shown the situations of others."""
+        """Returns those that are shown the situations of others."""
         return [session for session in self._sessions.values() if session.mode == SHADOW and not session.is_rest]
 
     def notify(self) -> None:
