@@ -9,7 +9,6 @@ import { meQuery } from "./api/queries";
 import { signInWithCode, takeCode, takeSignInError } from "./api/session";
 import { makeRouter } from "./router";
 import { LiveContext } from "./shell/LiveContext";
-import { SignIn } from "./shell/SignIn";
 import { applyTheme, watchSystemTheme } from "./shell/theme";
 import { watchVersion } from "./shell/version";
 import "./styles/tokens.css";
@@ -19,7 +18,7 @@ const FRESH_MS = 1000;
 const root = createRoot(document.getElementById("app") as HTMLElement);
 
 const queries: QueryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && askToSignIn("The session has ended.") }),
+  queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && void askToSignIn("The session has ended.") }),
   defaultOptions: {
     queries: { staleTime: FRESH_MS, retry: (count, error) => count < 2 && !(error instanceof ApiError) },
   },
@@ -45,7 +44,8 @@ async function start(): Promise<void> {
   showPages();
 }
 
-function askToSignIn(reason: string | null): void {
+async function askToSignIn(reason: string | null): Promise<void> {
+  const { SignIn } = await import("./shell/SignIn");
   root.render(
     <StrictMode>
       <SignIn reason={reason} onSignedIn={() => location.reload()} />

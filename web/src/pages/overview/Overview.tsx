@@ -1,6 +1,7 @@
 /** The first page: what needs attention, how much there is of everything, and every node. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { clusterQuery, nodeMapQuery } from "../../api/queries";
 import { NodeMap } from "../../components/NodeMap";
 import { Failure, Loading } from "../../components/Notice";
@@ -13,17 +14,22 @@ import { useMe } from "../../shell/useRefusal";
 import { Attention } from "./Attention";
 import { Counts } from "./Counts";
 import styles from "./Overview.module.css";
-import { PartOverview } from "./PartOverview";
 import { Pulse } from "./Pulse";
 import { RecentEvents } from "./RecentEvents";
 
+const PartOverview = lazy(() => import("./PartOverview"));
 const MAP_HEIGHT_MAX = 420;
 const NO_NODES: NodeTile[] = [];
 
 export function Overview() {
   const me = useMe();
   if (!me) return <Loading />;
-  return seesCluster(me) ? <ClusterOverview /> : <PartOverview me={me} />;
+  if (seesCluster(me)) return <ClusterOverview />;
+  return (
+    <Suspense fallback={<Loading />}>
+      <PartOverview me={me} />
+    </Suspense>
+  );
 }
 
 function ClusterOverview() {

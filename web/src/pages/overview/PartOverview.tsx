@@ -16,7 +16,7 @@ import { RecentEvents } from "./RecentEvents";
 const SHOWN = ["running", "pending", "failed", "succeeded"];
 const NO_NODES = [] as const;
 
-export function PartOverview({ me }: { me: Me }) {
+export default function PartOverview({ me }: { me: Me }) {
   const counts = useQuery(jobCountsQuery).data?.items ?? [];
   const countOf = (state: string) => counts.find((each) => each.key === state)?.jobs ?? 0;
   return (
