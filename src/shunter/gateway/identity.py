@@ -137,7 +137,7 @@ class Identity:
         return own_s if new.lifetime_s is None else new.lifetime_s
 
     def _lifetime_max_s(self) -> float | None:
-        """Of keys that the caller makes for itself; None: for ever."""
+        """Returns how long a key may live that the caller makes for itself; None: for ever."""
         if self._caller.authority:
             return VOUCHED_KEY_LIFETIME_S
         key = self._engine.state.identity.keys.get(self._caller.key)
