@@ -108,7 +108,7 @@ def test_spark_and_flink_are_refused_with_the_reason(kube: Kube) -> None:
     with kube.operator():
         kube.apply(testbed(), flink, queue("first", "flink"))
         failed = kube.wait_state("scheduling", "first", "FailedState")
-        assert "spec.flinkSpec is not run on Kubernetes by this version" in failed["status"]["problems"][0]
+        assert "spec.flinkSpec is not run by this operator" in failed["status"]["problems"][0]
 
 
 @pytest.mark.smoke

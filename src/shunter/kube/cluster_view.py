@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from shunter.kube.applications.adapter import ApplicationAdapter
+from shunter.kube.applications.applications import AppObject, reader
 from shunter.kube.client.api import KubeApi
 from shunter.kube.client.mirror import Mirror
 from shunter.kube.custom_objects import CustomObject, read_custom_object
@@ -26,7 +28,14 @@ Key = tuple[str, ObjectName]  # kind, name
 
 
 class ClusterView:
-    def __init__(self, api: KubeApi) -> None:
+    def __init__(self, api: KubeApi, adapters: Iterable[ApplicationAdapter] = ()) -> None:
+        """`adapters` are of the operators that are there: their objects are watched."""
+        self.adapters = {adapter.engine: adapter for adapter in adapters}
+        self.applications: dict[str, Mirror[AppObject]] = {
+            engine: Mirror(api, adapter.resource, reader(adapter), self._on_application)
+            for engine, adapter in self.adapters.items()
+        }
+        self.parts_by_job: dict[ObjectName, dict[ObjectName, Pod]] = defaultdict(dict)
         # Schedulings as they were when they were deleted, by name and uid, and records of those that exist.
         self.ended: dict[ObjectName, dict[str, PastScheduling]] = defaultdict(dict)
         self.open_records: dict[ObjectName, dict[ObjectName, Record]] = defaultdict(dict)
@@ -43,7 +52,13 @@ class ClusterView:
             BATCH_JOB: Mirror(api, OBJECTS[BATCH_JOB], read_custom_object, self._on_batch_job),
             SCHEDULING: Mirror(api, OBJECTS[SCHEDULING], read_custom_object, self._on_scheduling),
         }
-        self._mirrors: tuple[Mirror[Any], ...] = (self.records, self.pods, self.nodes, *self.objects.values())
+        self._mirrors: tuple[Mirror[Any], ...] = (
+            *self.applications.values(),
+            self.records,
+            self.pods,
+            self.nodes,
+            *self.objects.values(),
+        )
 
     async def run(self) -> None:
         """Keep it up to date until cancelled."""
@@ -92,6 +107,15 @@ class ClusterView:
         assert found is not None
         self.mark(BATCH_JOB, found.name)
         self.mark_all(SCHEDULING)
+        for each in (before, after):  # its slots are reserved before it has executors
+            job = None if each is None else each.object
+            if job is not None and job.status.testbed is not None and job.spec.engine in self.adapters:
+                self.mark(TESTBED, job.status.testbed)
+
+    def _on_application(self, before: AppObject | None, after: AppObject | None) -> None:
+        found = after or before
+        assert found is not None
+        self.mark(BATCH_JOB, found.name)
 
     def _on_scheduling(self, before: CustomObject | None, after: CustomObject | None) -> None:
         found = after or before
@@ -134,6 +158,8 @@ class ClusterView:
         for pod in (before, after):
             if pod is None:
                 continue
+            if pod.part is not None:
+                self.mark(BATCH_JOB, pod.part.batch_job)
             if pod.assignment is not None:
                 self.mark(TESTBED, pod.assignment.testbed)
                 self._mark_jobs_at(pod)
@@ -158,6 +184,8 @@ class ClusterView:
     def _remember(self, pod: Pod) -> None:
         if pod.node:
             self._pods_by_node[pod.node][pod.name] = pod
+        if pod.part is not None:
+            self.parts_by_job[pod.part.batch_job][pod.name] = pod
         assignment = pod.assignment
         if assignment is not None:
             self.pods_by_testbed[assignment.testbed][pod.name] = pod
@@ -167,11 +195,15 @@ class ClusterView:
     def _forget(self, pod: Pod) -> None:
         if pod.node:
             _drop(self._pods_by_node, pod.node, pod.name)
+        if pod.part is not None:
+            _drop(self.parts_by_job, pod.part.batch_job, pod.name)
         assignment = pod.assignment
         if assignment is not None:
             _drop(self.pods_by_testbed, assignment.testbed, pod.name)
             if assignment.batch_job is not None:
-                _drop(self.pods_by_job, assignment.batch_job, assignment.executor)
+                known = self.pods_by_job[assignment.batch_job].get(assignment.executor)
+                if known is None or known.uid == pod.uid:  # another one may have taken the place of one that ended
+                    _drop(self.pods_by_job, assignment.batch_job, assignment.executor)
 
 
 def now_ms() -> int:

@@ -12,6 +12,7 @@ from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, Scheduling
 from shunter.model.objects.testbeds import SlotHolder, SlotPlace
+from shunter.testbeds.batch_job_reconcile import ACTIVE_STATES
 from shunter.testbeds.progress import record_of
 from shunter.testbeds.view import Application, ApplicationState, SlotUse
 
@@ -50,6 +51,15 @@ def slot_uses(executors: Iterable[Pod]) -> dict[SlotPlace, SlotUse]:
         holder = SlotHolder(assignment.batch_job, assignment.executor, assignment.scheduling)
         uses[assignment.place] = SlotUse(holder, pod.phase == "Running")
     return uses
+
+
+def reserved_places(job: BatchJob) -> dict[SlotPlace, SlotUse]:
+    """The slots of a run whose executors somebody else makes, before they exist."""
+    status = job.status
+    if status.state not in ACTIVE_STATES or status.active_scheduling is None:
+        return {}
+    name, scheduling = job.meta.object_name, status.active_scheduling
+    return {place: SlotUse(SlotHolder(name, i, scheduling), False) for i, place in enumerate(status.places)}
 
 
 def with_submitted_jobs(scheduling: Scheduling, find_job: Callable[[ObjectName], BatchJob | None]) -> Scheduling:

@@ -27,6 +27,18 @@ class Assignment(msgspec.Struct, frozen=True, gc=False):
     executor: int = 0
 
 
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """What a pod is for that an operator of others has made: a driver, or an executor, which may have no slot yet."""
+
+    role: str
+    batch_job: ObjectName
+    places: tuple[SlotPlace, ...]  # of all executors of the run
+
+    @property
+    def is_executor(self) -> bool:
+        return self.role == resources.EXECUTOR
+
+
 class Pod(msgspec.Struct, frozen=True, gc=False):
     name: ObjectName
     uid: str
@@ -42,6 +54,7 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     scheduler: str = ""
     is_gated: bool = False  # kube-scheduler leaves it alone
     nominated_node: str = ""  # where kube-scheduler leaves room for it
+    part: Part | None = None
     was_disrupted: bool = False  # it was evicted or preempted, or its node is gone
 
     @property
@@ -77,6 +90,7 @@ def read_pod(document: Document) -> Pod:
         scheduler=spec.get("schedulerName", ""),
         is_gated=bool(spec.get("schedulingGates")),
         nominated_node=status.get("nominatedNodeName", ""),
+        part=_read_part(metadata),
         was_disrupted=_was_disrupted(status),
     )
 
@@ -109,6 +123,15 @@ def _read_assignment(metadata: Document) -> Assignment | None:
     if job is None or scheduling is None or not index.isdecimal():
         return None
     return Assignment(role, testbed, place, job, scheduling, int(index))
+
+
+def _read_part(metadata: Document) -> Part | None:
+    role, given = (metadata.get("labels") or {}).get(resources.ROLE), metadata.get("annotations") or {}
+    job = _object_name(given.get(resources.BATCH_JOB))
+    if role not in (resources.DRIVER, resources.EXECUTOR) or job is None or resources.PLACES not in given:
+        return None
+    places = [_read_place(text) for text in given[resources.PLACES].split(",")]
+    return Part(role, job, tuple(place for place in places if place is not None))
 
 
 def _object_name(text: str | None) -> ObjectName | None:

@@ -67,7 +67,7 @@ def ghost_pod(testbed: CustomObject, slot: Slot, image: str) -> Document:
             "namespace": name.namespace,
             "labels": {**LABELS, ROLE: GHOST, TESTBED: name.name},
             "annotations": {TESTBED: str(name), PLACE: f"{place.node}/{place.position}"},
-            "ownerReferences": [_owner(testbed)],
+            "ownerReferences": [object_owner(testbed)],
         },
         "spec": {
             "nodeName": place.node,
@@ -142,7 +142,7 @@ def _executor_pod(
                 SLOT_IDS: ",".join(map(str, request.slot_ids)),
                 REPLICATION: str(request.replication),
             },
-            "ownerReferences": [_owner(found)],
+            "ownerReferences": [object_owner(found)],
         },
         "spec": {
             **({"schedulingGates": [{"name": GATE}]} if settings.placement is Placement.DIRECT else {}),
@@ -195,7 +195,7 @@ def _only_on(node: str) -> Document:
     return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [name]}]}}
 
 
-def _owner(found: CustomObject) -> Document:
+def object_owner(found: CustomObject) -> Document:
     document = found.document
     return {
         "apiVersion": document["apiVersion"],

@@ -14,16 +14,19 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from shunter.kube.applications.adapter import ApplicationAdapter, application_document
+from shunter.kube.applications.applications import free_places, observe
 from shunter.kube.cluster_view import ClusterView, now_ms
 from shunter.kube.custom_objects import CustomObject, executor_pod_name
 from shunter.kube.history import History
 from shunter.kube.node import labelled_nodes
-from shunter.kube.observe import observe_application, run_number, slot_uses, with_submitted_jobs
+from shunter.kube.observe import observe_application, reserved_places, run_number, slot_uses, with_submitted_jobs
 from shunter.kube.pod import Pod
 from shunter.kube.pod_templates import EXTENDED_SCHEDULER, ExecutorSettings, Placement, executor_pods, ghost_pod
 from shunter.kube.quantities import add_amounts
 from shunter.kube.writer import Writer
 from shunter.log import Log
+from shunter.model.errors import Invalid
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, Claim
 from shunter.model.objects.object_lifecycles import BATCH_JOB as LIFECYCLE
 from shunter.model.objects.object_lifecycles import BatchJobEvent
@@ -34,11 +37,19 @@ from shunter.model.objects.testbeds import SlotPlace, SlotState, Testbed, Testbe
 from shunter.testbeds.batch_job_reconcile import ACTIVE_STATES, reconcile_batch_job
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
-from shunter.testbeds.view import BatchJobOutcome, BatchJobView, SchedulingOutcome, SchedulingView, SlotUse
+from shunter.testbeds.view import (
+    Application,
+    BatchJobOutcome,
+    BatchJobView,
+    SchedulingOutcome,
+    SchedulingView,
+    SlotUse,
+    StartApplication,
+)
 
 log = Log(__name__)
 
-NOT_RUN = "is not run on Kubernetes by this version: use commandSpec, or a cluster of Shunter's own workers"
+NOT_RUN = "is not run by this operator: start it with --application, and with the operator that this names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +91,37 @@ class Reconcilers:
         testbed: Testbed = found.object
         pods = self._view.pods_by_testbed.get(found.name, {})
         nodes = labelled_nodes(testbed, self._view.nodes.items.values(), self._view.pods_on)
-        uses = slot_uses(pods.values())
+        reserved = self._reserved(found.name)
+        uses = reserved | slot_uses(pods.values())
         status = reconcile_testbed(testbed, nodes, uses, now_ms())
         claims = tuple(claim for claim in status.claims if self._view.find(SCHEDULING, claim) is not None)
         if claims != status.claims:
             status = replace(status, claims=claims)
-        await self._reconcile_ghosts(found, status, [pod for pod in pods.values() if pod.is_ghost], uses)
+        await self._reconcile_ghosts(found, status, [pod for pod in pods.values() if pod.is_ghost], uses, set(reserved))
         await self._writer.set_status(TESTBED, found.name, status)
 
+    def _reserved(self, testbed: ObjectName) -> dict[SlotPlace, SlotUse]:
+        reserved: dict[SlotPlace, SlotUse] = {}
+        for each in self._view.objects[BATCH_JOB].items.values():
+            job = each.object
+            if job is not None and job.status.testbed == testbed and job.spec.engine in self._view.adapters:
+                reserved |= reserved_places(job)
+        return reserved
+
     async def _reconcile_ghosts(
-        self, found: CustomObject, status: TestbedStatus, ghosts: list[Pod], uses: dict[SlotPlace, SlotUse]
+        self,
+        found: CustomObject,
+        status: TestbedStatus,
+        ghosts: list[Pod],
+        uses: dict[SlotPlace, SlotUse],
+        awaited: set[SlotPlace],
     ) -> None:
         """One ghost pod for each slot that nobody uses. A node that takes no pods retains those that it has. So does a
         slot whose executor is not bound yet: its ghost pod holds the room for it."""
-        awaited = {
-            pod.assignment.place
-            for pod in self._view.pods_by_testbed.get(found.name, {}).values()
-            if pod.is_executor and pod.assignment is not None and not pod.node and not pod.is_terminating
-        }
+        for pod in self._view.pods_by_testbed.get(found.name, {}).values():
+            if pod.is_executor and pod.assignment is not None:
+                is_unbound = not pod.node and not pod.is_terminating
+                (awaited.add if is_unbound else awaited.discard)(pod.assignment.place)
         slots = {slot.place: slot for slot in status.slots if slot.place not in uses}
         there: set[SlotPlace] = set()
         wrong: list[Pod] = []
@@ -117,16 +141,21 @@ class Reconcilers:
 
     async def _reconcile_batch_job(self, found: CustomObject) -> None:
         job: BatchJob = found.object
-        await self._look_for_missing(job)
+        adapter = self._view.adapters.get(job.spec.engine)
+        if adapter is not None:
+            await self._follow_application(adapter, job)
+        else:
+            await self._look_for_missing(job)
         pods = dict(self._view.pods_by_job.get(found.name, {}))
         claim, scheduling = job.claim, self._claimant(job)
         testbed = None
         if claim is not None and claim.request is not None:
             testbed = self._object(TESTBED, claim.request.testbed)
-        outcome = reconcile_batch_job(BatchJobView(job, scheduling, testbed, observe_application(job, pods), now_ms()))
+        outcome = reconcile_batch_job(BatchJobView(job, scheduling, testbed, self._application(job, pods), now_ms()))
         await self._carry_out(found, outcome, pods)
         if job.status.state is BatchJobState.PENDING_DELETION or not self._is_held(job):
             await self._writer.delete_pods(pods.values())
+            await self._delete_application(job)
         else:
             await self._bind(pods.values())
         if claim is not None and scheduling is None and job.status.state in (BatchJobState.READY, BatchJobState.FAILED):
@@ -144,15 +173,13 @@ class Reconcilers:
     async def _carry_out(self, found: CustomObject, outcome: BatchJobOutcome, pods: dict[int, Pod]) -> None:
         job, statuses = found.object, outcome.statuses
         if outcome.start is not None:
-            if job.spec.engine != "command":
+            problems = await self._start(found, outcome.start)
+            if problems:
                 submitted = next(each for each in statuses if each.state is BatchJobState.SUBMITTED)
                 failed = LIFECYCLE.move(BatchJobState.SUBMITTED, BatchJobEvent.FAILED)
-                problem = f"spec.{job.spec.engine}Spec {NOT_RUN}"
-                statuses = (submitted, replace(submitted, state=failed, problems=[problem]))
-            else:
-                hosts = [self._address(place.node) for place in outcome.start.places]
-                await self._writer.create_pods(executor_pods(found, outcome.start, hosts, self._images.of_executors))
+                statuses = (submitted, replace(submitted, state=failed, problems=problems))
         if outcome.stop:
+            await self._delete_application(job)
             await self._writer.delete_pods(pod for pod in pods.values() if not pod.has_ended)
         for status in statuses:
             if status.slot_ids and not status.application:
@@ -160,6 +187,49 @@ class Reconcilers:
             await self._writer.set_status(BATCH_JOB, found.name, status)
         if outcome.drops_request and job.claim is not None:
             await self._writer.set_claim(found.name, Claim(job.claim.scheduling))
+
+    async def _start(self, found: CustomObject, start: StartApplication) -> list[str]:
+        """Returns why it cannot start."""
+        engine = found.object.spec.engine
+        adapter = self._view.adapters.get(engine)
+        if adapter is not None:
+            try:
+                made = application_document(adapter, found, start)
+                await self._writer.create_application(adapter.resource, self._view.applications[engine], made)
+            except Invalid as error:
+                return [str(problem) for problem in error.problems]
+        elif engine != "command":
+            return [f"spec.{engine}Spec {NOT_RUN}"]
+        else:
+            hosts = [self._address(place.node) for place in start.places]
+            await self._writer.create_pods(executor_pods(found, start, hosts, self._images.of_executors))
+        return []
+
+    # ---- applications that operators of others run ----
+
+    def _application(self, job: BatchJob, pods: dict[int, Pod]) -> Application | None:
+        adapter = self._view.adapters.get(job.spec.engine)
+        if adapter is None:
+            return observe_application(job, pods)
+        name = job.meta.object_name
+        found = self._view.applications[adapter.engine].items.get(name)
+        return observe(adapter, job, found, self._view.parts_by_job.get(name, {}).values())
+
+    async def _follow_application(self, adapter: ApplicationAdapter, job: BatchJob) -> None:
+        """Its executors get slots, as long as the job is held. An object that we do not see may be new."""
+        name, mirror = job.meta.object_name, self._view.applications[adapter.engine]
+        if job.status.application and job.status.state in ACTIVE_STATES and name not in mirror.items:
+            await self._writer.look_for_application(adapter.resource, mirror, name)
+        if self._is_held(job) and job.status.state in ACTIVE_STATES:
+            parts = self._view.parts_by_job.get(name, {}).values()
+            for pod, index, place in free_places(parts):
+                await self._writer.assign(pod, index, place)
+
+    async def _delete_application(self, job: BatchJob) -> None:
+        adapter = self._view.adapters.get(job.spec.engine)
+        found = None if adapter is None else self._view.applications[adapter.engine].items.get(job.meta.object_name)
+        if adapter is not None and found is not None and not found.is_terminating:
+            await self._writer.delete_application(adapter.resource, found.name, found.uid)
 
     async def _bind(self, pods: Iterable[Pod]) -> None:
         waiting = [

@@ -7,18 +7,20 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from shunter.kube.client.api import KubeApi
+from shunter.kube.client.api import KubeApi, Resource
 from shunter.kube.client.lease import Lease
+from shunter.kube.client.mirror import Mirror
 from shunter.kube.cluster_view import ClusterView
 from shunter.kube.custom_objects import CustomObject, with_claim, with_problems, with_status
 from shunter.kube.past_records import Record
 from shunter.kube.pod import Pod
 from shunter.kube.pod_templates import binding
-from shunter.kube.resources import OBJECTS, PAST_SCHEDULINGS, PODS
+from shunter.kube.resources import EXECUTOR_INDEX, OBJECTS, PAST_SCHEDULINGS, PLACE, PODS
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.objects.batch_jobs import Claim
 from shunter.model.objects.object_meta import Document, ObjectName
 from shunter.model.objects.objects import BATCH_JOB
+from shunter.model.objects.testbeds import SlotPlace
 
 PARALLEL_MAX = 32  # requests at once
 
@@ -88,13 +90,44 @@ class Writer:
         """From now on, kube-scheduler leaves room for it there."""
         await self._patch_pod(pod, {"status": {"nominatedNodeName": node}}, "status")
 
+    async def assign(self, pod: Pod, index: int, place: SlotPlace) -> None:
+        """Give an executor that an operator of others has made its slot."""
+        given = {PLACE: f"{place.node}/{place.position}", EXECUTOR_INDEX: str(index)}
+        await self._patch_pod(pod, {"metadata": {"annotations": given}})
+
+    async def create_application(self, resource: Resource, mirror: Mirror[Any], document: Document) -> None:
+        self._check()
+        metadata = document["metadata"]
+        try:
+            mirror.put(await self._api.create(resource, document))
+        except Conflict:
+            made = await self._api.get(resource, metadata["name"], metadata["namespace"])
+            owners = [each["uid"] for each in made["metadata"].get("ownerReferences") or ()]
+            if owners != [each["uid"] for each in metadata["ownerReferences"]]:
+                raise
+            mirror.put(made)
+
+    async def look_for_application(self, resource: Resource, mirror: Mirror[Any], name: ObjectName) -> None:
+        try:
+            mirror.put(await self._api.get(resource, name.name, name.namespace))
+        except NotFound:
+            return
+
+    async def delete_application(self, resource: Resource, name: ObjectName, uid: str) -> None:
+        self._check()
+        try:
+            await self._api.delete(resource, name.name, name.namespace, uid=uid)
+        except (NotFound, Conflict):
+            return
+
     async def open_gate(self, pod: Pod) -> None:
         await self._patch_pod(pod, {"spec": {"schedulingGates": None}})
 
     async def _patch_pod(self, pod: Pod, part: Document, subresource: str = "") -> None:
         async with self._limit:
             self._check()
-            part = {**part, "metadata": {"uid": pod.uid}}  # refused for another pod of its name
+            # The uid is refused for another pod of its name.
+            part = {**part, "metadata": {**part.get("metadata", {}), "uid": pod.uid}}
             self._view.pods.put(await self._api.patch(PODS, pod.name.name, pod.name.namespace, part, subresource))
 
     async def _create_pod(self, document: Document) -> None:

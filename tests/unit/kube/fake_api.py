@@ -111,7 +111,7 @@ class FakeKubeApi(KubeApi):
         if part.get("metadata", {}).get("uid", before["metadata"]["uid"]) != before["metadata"]["uid"]:
             raise Conflict("another uid")
         after = dict(before)
-        for each in part.keys() & {"spec", "status"}:
+        for each in part.keys() & {"spec", "status", "metadata"}:
             after[each] = _merged(before.get(each) or {}, part[each])
         return await self._put((resource.plural, namespace, name), after, "MODIFIED") if after != before else before
 
@@ -210,7 +210,11 @@ class FakeKubeApi(KubeApi):
 
 
 def _merged(before: Document, part: Document) -> Document:
-    return {key: value for key, value in {**before, **part}.items() if value is not None}
+    """As a merge patch does."""
+    after = dict(before)
+    for key, value in part.items():
+        after[key] = _merged(before.get(key) or {}, value) if isinstance(value, dict) else value
+    return {key: value for key, value in after.items() if value is not None}
 
 
 def _key(resource: Resource, document: Document) -> Key:

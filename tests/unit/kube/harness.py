@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from shunter.kube.applications.adapter import ApplicationAdapter
 from shunter.kube.cluster_view import ClusterView
 from shunter.kube.operator import Operator
 from shunter.kube.reconcilers import Images, Reconcilers
@@ -21,13 +22,13 @@ IMAGES = Images("job", "pause")
 
 
 class KubeHarness:
-    def __init__(self, images: Images = IMAGES) -> None:
-        self.images = images
+    def __init__(self, images: Images = IMAGES, adapters: Sequence[ApplicationAdapter] = ()) -> None:
+        self.images, self.adapters = images, adapters
         self.restart_on(FakeKubeApi())
 
     def restart_on(self, api: FakeKubeApi) -> None:
         """A new operator, which knows nothing yet."""
-        self.api, self.view = api, ClusterView(api)
+        self.api, self.view = api, ClusterView(api, self.adapters)
         self.writer = Writer(api, self.view, None)
         self.reconcilers = Reconcilers(self.view, self.writer, self.images)
         self.operator = Operator(self.view, self.reconcilers)

@@ -6,13 +6,15 @@ import asyncio
 import signal
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from shunter.app.diagnosis.log_setup import set_up_logging
 from shunter.app.options import parse_address
+from shunter.kube.applications.adapter import ApplicationAdapter
+from shunter.kube.applications.applications import ADAPTERS
 from shunter.kube.client.api import KubeApi
 from shunter.kube.client.connection import Connection, find_connection
 from shunter.kube.client.lease import Lease
@@ -78,14 +80,28 @@ def run_operator(
     ghost_image: str,
     lease_s: float,
     extender: ExtenderOptions | None = None,
+    applications: Sequence[str] = (),
 ) -> int:
     """Until SIGTERM or SIGINT; returns the exit code. Raises Invalid for a kubeconfig or files that cannot be used."""
     set_up_logging()
     connection = find_connection(kubeconfig, context)
     placement = Placement.DIRECT if extender is None else Placement.EXTENDER
     listener = None if extender is None else _listener(extender)
-    asyncio.run(_serve(connection, Images(image, ghost_image, placement), lease_s, listener))
+    adapters = _adapters(applications)
+    asyncio.run(_serve(connection, Images(image, ghost_image, placement), lease_s, listener, adapters))
     return 0
+
+
+def _adapters(kinds: Sequence[str]) -> list[ApplicationAdapter]:
+    """One for each engine at most. Raises Invalid."""
+    unknown = next((kind for kind in kinds if kind not in ADAPTERS), None)
+    if unknown is not None:
+        raise Invalid([Problem("--application", f"must be one of {', '.join(ADAPTERS)}", unknown)])
+    adapters = [ADAPTERS[kind]() for kind in dict.fromkeys(kinds)]
+    if len({adapter.engine for adapter in adapters}) < len(adapters):
+        fix = "choose the one whose operator is installed"
+        raise Invalid([Problem("--application", "names two kinds for flinkSpec", ", ".join(kinds), fix)])
+    return adapters
 
 
 def _listener(options: ExtenderOptions) -> ExtenderListener:
@@ -108,10 +124,16 @@ def _listener(options: ExtenderOptions) -> ExtenderListener:
     return ExtenderListener(host, port, tls)
 
 
-async def _serve(connection: Connection, images: Images, lease_s: float, listener: ExtenderListener | None) -> None:
+async def _serve(
+    connection: Connection,
+    images: Images,
+    lease_s: float,
+    listener: ExtenderListener | None,
+    adapters: Sequence[ApplicationAdapter],
+) -> None:
     api, lease_api = KubeApi(connection), KubeApi(connection)
     lease = Lease(lease_api, NAMESPACE, LEASE, f"{socket.gethostname()}-{uuid4().hex[:8]}", lease_s)
-    view = ClusterView(api)
+    view = ClusterView(api, adapters)
     operator = Operator(view, Reconcilers(view, Writer(api, view, lease), images), lease)
     task = asyncio.current_task()
     assert task is not None

@@ -250,6 +250,14 @@ def _permissions() -> list[Manifest]:
         _allow("", ["pods"], "get", "list", "watch", "create", "patch", "delete"),
         _allow("", ["pods/status"], "patch"),
         _allow("", ["pods/binding"], "create"),
+        *(
+            _allow(group, [plural], "get", "list", "watch", "create", "delete")
+            for group, plural in (
+                ("sparkoperator.k8s.io", "sparkapplications"),
+                ("flink.apache.org", "flinkdeployments"),
+                ("flinkoperator.k8s.io", "flinkclusters"),
+            )
+        ),
     ]
     manager = [
         _allow(GROUP, plurals, "get", "list", "watch", "create", "update", "delete"),

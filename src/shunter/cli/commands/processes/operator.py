@@ -70,6 +70,15 @@ def run(
         str,
         typer.Option("--lease", metavar="DURATION", help="How long a silent operator stays the leader."),
     ] = "15s",
+    application: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--application",
+            metavar="KIND",
+            help="Run sparkSpec or flinkSpec by the operator of this kind, which must be there: SparkApplication,"
+            " FlinkDeployment or FlinkCluster. May be repeated.",
+        ),
+    ] = None,
     extender_listen: Annotated[
         str | None,
         typer.Option(
@@ -111,4 +120,4 @@ def run(
         fix = "add it, or remove the options about TLS"
         raise Invalid([Problem("--extender-listen", "is needed for TLS of the extender", None, fix)])
     lease_s = duration_s(lease, "--lease") or 15.0
-    raise typer.Exit(run_operator(kubeconfig, context, image, ghost_image, lease_s, extender))
+    raise typer.Exit(run_operator(kubeconfig, context, image, ghost_image, lease_s, extender, application or ()))
