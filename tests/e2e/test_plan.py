@@ -11,7 +11,7 @@ def test_a_plan_says_by_its_exit_code_whether_everything_would_start(cluster: Cl
     """U-04: 0 when all would start, 1 when something would wait, 2 when it would be refused; nothing is done."""
     small, large = as_yaml(job("small", count=2)), as_yaml(job("large", count=3))
     told = cluster.shunter("plan", "-f", "-", stdin=small, code=0).out
-    assert "all tasks would start now: 2 tasks" in told
+    assert "All tasks would start now: 2 tasks" in told
     assert (
         "2 of 3 tasks would start now, 1 would stay pending"
         in cluster.shunter("plan", "-f", "-", stdin=large, code=1).out

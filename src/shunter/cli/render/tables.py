@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,13 +43,14 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """On a narrow terminal, columns with a `drop` are left out, the highest first. Only wide tables have a column that
-    `is_extra`."""
+    """On a narrow terminal, columns with a `drop` are left out, the highest first. The cells of one with a `joined_by`
+    then follow those of the column before it, after this text. Only wide tables have a column that `is_extra`."""
 
     title: str
     right: bool = False
     drop: int = 0
     is_extra: bool = False
+    joined_by: str = ""
 
 
 def coloured(word: str, text: str | None = None) -> str:
@@ -135,23 +136,35 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], state_
     line_max = shutil.get_terminal_size().columns if on_terminal(sys.stdout) and not mode.is_wide else None
     titles = [column.title for column in columns]
     layout = _lay_out(columns, titles, first, line_max)
+    joined = [number for number in _joined(columns) if number not in {shown for shown, _, _ in layout}]
     _print_row(titles, layout, line_max is not None)
     count = 0
     for row in chain(first, map(_clean, remaining)):
+        for number in joined if line_max is not None else ():
+            row[number - 1] = _join(columns, row, number)
         _print_row(row, layout, line_max is not None, state_column)
         count += 1
     return count
 
 
 def _lay_out(
-    columns: Sequence[Column], titles: Sequence[str], rows: Iterable[Sequence[str]], line_max: int | None
+    columns: Sequence[Column], titles: Sequence[str], rows: Sequence[Sequence[str]], line_max: int | None
 ) -> list[tuple[int, int, bool]]:
     """The number of each column to print, its width, and whether it is right-aligned."""
     widths = [max(map(len, cells)) for cells in zip(titles, *rows, strict=False)]
     shown = [number for number, column in enumerate(columns) if mode.is_wide or not column.is_extra]
     if line_max is not None:
-        _fit(columns, widths, shown, line_max)
+        joined = {n: max((len(_join(columns, row, n)) for row in rows), default=0) for n in _joined(columns)}
+        _fit(columns, widths, shown, line_max, joined)
     return [(number, widths[number], columns[number].right) for number in shown]
+
+
+def _joined(columns: Sequence[Column]) -> list[int]:
+    return [number for number, column in enumerate(columns) if column.joined_by]
+
+
+def _join(columns: Sequence[Column], row: Sequence[str], number: int) -> str:
+    return f"{row[number - 1]}{columns[number].joined_by}{row[number]}"
 
 
 def _print_row(
@@ -172,15 +185,21 @@ def _print_names(names: Iterable[str]) -> int:
     return count
 
 
-def _fit(columns: Sequence[Column], widths: list[int], shown: list[int], line_max: int) -> None:
-    """Make `widths` of the columns in `shown` fit, or remove columns. The last one gives way first, then the widest."""
+def _fit(
+    columns: Sequence[Column], widths: list[int], shown: list[int], line_max: int, joined: Mapping[int, int]
+) -> None:
+    """Make `widths` of the columns in `shown` fit, or remove columns. The last one gives way first, then the widest.
+    `joined`: the width that the column before this one has without it."""
 
     def excess(last_max: int | None = None) -> int:
         last = widths[shown[-1]] if last_max is None else min(widths[shown[-1]], last_max)
         return sum(widths[number] for number in shown[:-1]) + last + len(GAP) * (len(shown) - 1) - line_max
 
     while excess(LAST_WIDTH_MIN) > 0 and any(columns[number].drop for number in shown):
-        shown.remove(max(shown, key=lambda number: columns[number].drop))
+        dropped = max(shown, key=lambda number: columns[number].drop)
+        shown.remove(dropped)
+        if dropped in joined:
+            widths[dropped - 1] = max(widths[dropped - 1], joined[dropped])
     widths[shown[-1]] = max(min(widths[shown[-1]], LAST_WIDTH_MIN), widths[shown[-1]] - max(0, excess()))
     while excess() > 0 and max(widths[number] for number in shown) > 1:
         widths[max(shown, key=lambda number: widths[number])] -= 1

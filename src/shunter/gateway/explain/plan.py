@@ -262,7 +262,7 @@ def _desired_count(job: Job) -> int:
 
 def _planned_unchanged(job: Job) -> PlannedJobView:
     count = sum(task_set.count for task_set in job.task_sets)
-    sentence = f"it already exists and is unchanged ({job.state.wire_name})."
+    sentence = f"it exists with this spec, and is {job.state.wire_name}."
     return PlannedJobView(
         name=job.name, namespace=job.namespace, verdict="unchanged", sentence=sentence, count=count, starts=0, waits=0
     )
@@ -303,11 +303,11 @@ def summarize_jobs(jobs: list[PlannedJobView], preemptions: list[PlannedPreempti
         )
     elif started:
         step = " of the first step" if any(job.replaces for job in jobs) else ""
-        sentence = f"all tasks{step} would start now: {_format_task_count(started)}"
+        sentence = f"All tasks{step} would start now: {_format_task_count(started)}"
     elif any(job.verdict == "updates" for job in jobs):
-        sentence = "no task would stay pending"
+        sentence = "No task would stay pending"
     else:
-        sentence = "nothing would change now"
+        sentence = "Nothing would change now"
     if preemptions:
         planned = {(job.namespace, job.name) for job in jobs}
         are_others = all((each.namespace, each.name) not in planned for each in preemptions)

@@ -196,6 +196,8 @@ def test_nodes_show_what_is_reserved_of_them(cluster: Cluster, shunter: Shunter)
     assert [*vm[:7], vm[8]] == ["vm", "ready", "1.5/2", "0/7Gi", "3", "none", "berlin", "disk=ssd"]
     assert other[:2] == ["other", "down"]
     assert len(columns(shunter("nodes", "--state", "down").out)) == 2
+    assert "`shunter node forget NODE`" in shunter("nodes").err  # only it says what to do with nodes that are gone
+    assert shunter("nodes", "--state", "ready").err == ""
     assert len(columns(shunter("nodes", "--label", "disk=ssd").out)) == 2
 
 

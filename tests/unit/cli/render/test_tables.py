@@ -151,6 +151,18 @@ def test_less_important_columns_are_left_out_of_a_narrow_terminal(
     assert lines[0].split() == titles.split()
 
 
+def test_cells_of_a_column_that_is_left_out_may_follow_those_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two runs of one job never look alike."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    columns = [WIDE[0], Column("RUN", right=True, drop=2, joined_by="@"), *WIDE[2:]]
+    wide = on_terminal(lambda: print_table(columns, WIDE_ROWS, 2), monkeypatch, 60).splitlines()
+    assert wide[2].split() == ["b", "12", "failed", "2h", "true"]
+    narrow = on_terminal(lambda: print_table(columns, WIDE_ROWS, 2), monkeypatch, 54).splitlines()
+    assert narrow[0].split() == ["NAME", "STATE", "AGE", "COMMAND"]
+    assert [line.split()[0] for line in narrow[1:]] == ["a-job-with-a-long-name@1", "b@12"]
+    assert max(map(len, narrow)) <= 54
+
+
 SENTENCE = "All 3 tasks are pending: the gang starts as a whole, and nodes have room for one of them now."
 
 

@@ -38,7 +38,7 @@ def test_a_plan_says_where_tasks_would_start_and_changes_nothing() -> None:
             await harness.join(name, cpu=2)
         before = fingerprint(harness.engine.state)
         found = await harness.gateway.explain.plan([manifest("render", count=3)], namespace="default")
-        assert found.starts and found.sentence == "all tasks would start now: 3 tasks."
+        assert found.starts and found.sentence == "All tasks would start now: 3 tasks."
         [job] = found.jobs
         assert (job.verdict, job.starts, job.waits) == ("starts", 3, 0)
         assert [(placed.node, placed.count) for placed in job.placements] == [("n1", 2), ("n2", 1)]
@@ -71,6 +71,8 @@ def test_a_plan_is_refused_as_the_submit_would_be() -> None:
             await harness.gateway.explain.plan([manifest("other", count=0)], namespace="default")
         again = await harness.gateway.explain.plan([manifest("render", count=2)], namespace="default")
         assert [(job.verdict, job.waits) for job in again.jobs] == [("unchanged", 0)]
+        assert again.jobs[0].sentence == "it exists with this spec, and is pending."
+        assert again.sentence == "Nothing would change now."
 
     run_scenario(scenario)
 
@@ -94,7 +96,7 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         assert job.sentence == (
             "version 2 replaces 2 tasks, 1 at a time; first: 1 task on 1 node would start, 1 task would stop."
         )
-        assert other.starts and other.sentence == "all tasks of the first step would start now: 1 task."
+        assert other.starts and other.sentence == "All tasks of the first step would start now: 1 task."
         more = await harness.gateway.explain.plan([web | {"spec": web["spec"] | {"count": 5}}], namespace="default")
         [job] = more.jobs
         assert (job.verdict, job.starts, job.waits) == ("updates", 1, 2)
@@ -107,7 +109,7 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         ending = web["spec"] | {"env": {"A": "1"}, "update": {"unavailable_max": 1}}
         plan = await harness.gateway.explain.plan([web | {"spec": ending}], namespace="default")
         assert plan.jobs[0].sentence == "version 2 replaces 2 tasks, 1 at a time; first: 1 task would stop."
-        assert plan.starts and plan.sentence == "no task would stay pending."
+        assert plan.starts and plan.sentence == "No task would stay pending."
         await harness.gateway.services.scale(reference("web"), {"": 1})
         await harness.complete_stops()
         again = web | {"spec": web["spec"] | {"env": {"A": "1"}}}

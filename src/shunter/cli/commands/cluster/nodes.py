@@ -31,6 +31,10 @@ from shunter.model.rest.cluster_views import ClusterInfo
 from shunter.model.rest.node_views import NodeStatsView, NodeView, TaskStatsView
 
 POLL_INTERVAL_S = 0.5
+DOWN_NOTICE = (
+    "nodes that are down stay in the list; --state ready hides them. If a machine is gone for good, "
+    "`shunter node forget NODE` lets tasks that wait for it run on other nodes"
+)
 
 node = plain_typer(cls=SingleObjectGroup, no_args_is_help=True, help="Show, label, drain or cordon one node.")
 
@@ -48,8 +52,11 @@ def nodes(
 ) -> None:
     """List nodes with their reserved resources.
 
+    Nodes that left the cluster stay in the list as down, because jobs and history name them.
+
     \b
     shunter nodes
+    shunter nodes --state ready
     shunter nodes --state down --output json
     """
     _check_states(state or ())
@@ -63,6 +70,8 @@ def nodes(
     drop = {"DATACENTER": 4, "ISOLATION": 3, "LAST SEEN": 2, "LABELS": 1}
     columns = [Column(title, title in ("CPU", "MEMORY", "TASKS"), drop.get(title, 0)) for title in titles]
     print_table(columns, map(_row, found), state_column=1)
+    if any(each.state == "down" for each in found):
+        print_notice(DOWN_NOTICE)
 
 
 @node.command("show")
@@ -237,7 +246,8 @@ def forget(name: NodeName, output: Output = Format.TABLE) -> None:
     """Declare that nothing runs on a down node any more, so that tasks that wait for it run on other nodes.
 
     Tasks of jobs with at_most_once or disconnect.replace_after stay on a node that is down. Use this command when you
-    know that the machine is off or gone. If it comes back, Shunter stops its old attempts.
+    know that the machine is off or gone. If it comes back, Shunter stops its old attempts. The node stays in the list
+    of `shunter nodes`.
 
     \b
     shunter node forget worker-3

@@ -100,7 +100,10 @@ def _print_jobs(views: Iterable[JobView], *, show_namespace: bool) -> int:
     titles += ["NAME", "RUN", "STATE", "DONE", "AGE", "ELAPSED", *EXTRA_TITLES, "COMMAND"]
     drop = {"ELAPSED": 4, "RUN": 3, "AGE": 2, "COMMAND": 1}
     right = ("RUN", "DONE", "AGE", "ELAPSED", "PRIORITY")
-    columns = [Column(title, title in right, drop.get(title, 0), title in EXTRA_TITLES) for title in titles]
+    columns = [
+        Column(title, title in right, drop.get(title, 0), title in EXTRA_TITLES, "@" * (title == "RUN"))
+        for title in titles
+    ]
     return print_table(columns, (_job_row(view, show_namespace) for view in views), titles.index("STATE"))
 
 

@@ -46,7 +46,8 @@ EnvFile = Annotated[
         _WHAT,
         "--env-file",
         metavar="FILE",
-        help="File of KEY=VALUE lines. Quotes around a whole value are removed; --env wins. May be repeated.",
+        help="File of KEY=VALUE or export KEY=VALUE lines. Quotes around a whole value are removed; --env wins. May be "
+        "repeated.",
     ),
 ]
 Dir = Annotated[
@@ -219,7 +220,7 @@ def environment(words: Words, files: Words = None) -> dict[str, str]:
 
 def _environment_file(file: str) -> dict[str, str]:
     """As systemd and Compose read it: without the quotes around a whole value, no expansion; empty lines and lines that
-    start with # do not count."""
+    start with # do not count. `export` before a key is for shells that read the same file."""
     try:
         with Path(file).open("rb") as opened:
             data = opened.read(ENV_FILE_SIZE_MAX + 1)
@@ -233,9 +234,11 @@ def _environment_file(file: str) -> dict[str, str]:
     found = {}
     for number, line in enumerate(lines, 1):
         key, equals, value = line.strip().partition("=")
-        if not key or key.startswith("#"):
+        if key.startswith("#") or not (key or equals):
             continue
-        if not equals or len(key.split()) > 1:  # as in `export KEY=VALUE`
+        words = key.split()
+        key = words[-1] if len(words) == 2 and words[0] == "export" else key
+        if not key or not equals or len(key.split()) > 1:
             raise Invalid([Problem("--env-file", f"line {number} of {file} must have the form KEY=VALUE", key)])
         is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
         found[key] = value[1:-1] if is_quoted else value

@@ -403,17 +403,18 @@ def test_wrong_words_are_refused_before_anything_is_asked(
 
 def test_variables_come_from_files_too(cluster: Cluster, shunter: Shunter, tmp_path: Path) -> None:
     file = tmp_path / "env"
-    file.write_text('# for tests\nA=1\n\nB=two words = x\nC="x y"\nD=\'p\'\nE="a" b\nF="\nG=\n')
+    file.write_text('# for tests\nA=1\n\nB=two words = x\nC="x y"\nD=\'p\'\nE="a" b\nF="\nG=\nexport H="h"\n')
     cluster.answers["POST /jobs"] = answer(201, job_document("echo-1"))
     said = shunter("run", "--detach", "--env-file", str(file), "--env", "A=3", "--", "true")
     assert said.code == 0
     sent: Any = cluster.server.received[0].json
-    quoted = {"C": "x y", "D": "p", "E": '"a" b', "F": '"', "G": ""}
+    quoted = {"C": "x y", "D": "p", "E": '"a" b', "F": '"', "G": "", "H": "h"}
     assert sent["spec"]["env"] == {"A": "3", "B": "two words = x", **quoted}
     file.write_text("A\n")
     assert shunter("run", "--env-file", str(file), "true").err == (
         f"shunter: error: --env-file: line 1 of {file} must have the form KEY=VALUE (got 'A')\n"
     )
-    file.write_text("export A=1\n")
-    assert "line 1 of" in shunter("run", "--env-file", str(file), "true").err
+    for line in ("set A=1", "export", "export A", "export A B=1", "=1"):
+        file.write_text(f"{line}\n")
+        assert "line 1 of" in shunter("run", "--env-file", str(file), "true").err
     assert "--env-file: cannot be read: No such file" in shunter("run", "--env-file", str(file) + "x", "true").err
