@@ -32,8 +32,8 @@ def describe_update(state: State, job: Job, now_ms: int) -> str:
         for member in _current_members(state, job)
         if member.is_current_version and not member.is_healthy_at(now_ms)
     ]
-    replaced = max(view.updated - len(awaited), 0)
-    progress = f"It {activity}, {replaced} of {view.wanted} instances are replaced"
+    # The same numbers as in `shunter job`.
+    progress = f"It {activity}, {view.updated} of {view.wanted} updated, {view.healthy} healthy"
     if not awaited:
         return f"{progress}."
     return f"{progress}{_describe_awaited(service_state, awaited, now_ms)}."
@@ -70,12 +70,13 @@ def _describe_awaited(service_state: ServiceState, awaited: list[InstanceTask], 
         key=lambda each: (_predates_update(service_state, each), service_state.requested_ms(each.task_set.number)),
     )
     name = first.task_set.task_name(first.index)
-    is_running = first.state == TaskState.RUNNING
-    status_text = (
-        f"; {name} is running but not healthy yet{health_detail(first.task_set, first.index)}"
-        if is_running
-        else f"; {name} has not started yet"
-    )
+    if first.healthy_at_ms:
+        healthy_for = format_duration(first.task_set.spec.update.healthy_for_s)
+        return f"; {name} is healthy, and must stay so for {healthy_for}"
+    if first.state == TaskState.RUNNING:
+        status_text = f"; {name} is running but not healthy yet{health_detail(first.task_set, first.index)}"
+    else:
+        status_text = f"; {name} has not started yet"
     since_ms = service_state.requested_ms(first.task_set.number)
     left_s = (since_ms - now_ms) / 1000 + first.task_set.spec.update.deadline_s
     if _predates_update(service_state, first) or first.task_set.job.is_held or left_s <= 0:

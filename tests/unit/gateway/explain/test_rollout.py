@@ -35,7 +35,9 @@ def test_an_update_without_room_may_let_old_tasks_end_first(fields: dict[str, An
         await fake_workers.process(10)
         assert fake_workers.commands() == ["v1"] * 3
         found = await why_view(harness)
-        assert "It is updating to version 2, 0 of 3 instances are replaced; web/0 has not started yet" in found.sentence
+        assert "It is updating to version 2, 1 of 3 updated, 3 healthy; web/0 has not started yet" in found.sentence
+        update = (await harness.gateway.jobs.get(reference("web"))).update
+        assert update is not None and (update.updated, update.healthy) == (1, 3)  # what `shunter job` shows
         assert "if it is not healthy within 4m50s, the job rolls back to version 1" in found.sentence
         [suggestion] = [each for each in found.suggestions if each.field == "spec.update.unavailable_max"]
         assert (suggestion.before, suggestion.after, suggestion.starts) == (0, 1, 1)
@@ -145,6 +147,20 @@ def test_a_service_of_which_nothing_is_under_way_says_nothing_of_updates() -> No
     run_scenario(scenario)
 
 
+def test_a_successor_that_was_healthy_for_too_short_a_time_is_called_healthy() -> None:
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=8)
+        fake_workers = FakeWorkers(harness)
+        health = (HealthCheck("tcp", port="80"),)
+        for word in ("v1", "v2"):
+            await harness.submit(service(3, update=SLOW_UPDATE, task=TaskSpec(("serve", word), health=health)))
+            await fake_workers.process(1 if word == "v2" else 10)
+        sentence = (await why_view(harness)).sentence
+        assert "1 of 3 updated, 3 healthy; web/0 is healthy, and must stay so for 2.0s." in sentence
+
+    run_scenario(scenario)
+
+
 def test_an_update_of_a_held_job_waits_for_its_release_and_has_no_time_that_runs_out() -> None:
     async def scenario(harness: GatewayHarness) -> None:
         await harness.join("n1", cpu=8)
@@ -155,7 +171,7 @@ def test_an_update_of_a_held_job_waits_for_its_release_and_has_no_time_that_runs
         await harness.submit(service(2, "v2", update=SLOW_UPDATE))
         await fake_workers.process(3)
         assert (await why_view(harness)).sentence == (
-            "Held. Start it with `shunter release web`. It is updating to version 2, 0 of 2 instances are replaced;"
+            "Held. Start it with `shunter release web`. It is updating to version 2, 1 of 2 updated, 2 healthy;"
             " web/0 has not started yet."
         )
 
