@@ -4,8 +4,11 @@ the usual structured-logging library takes a quarter of a second to import."""
 from __future__ import annotations
 
 import logging
+from contextvars import ContextVar
 from typing import Any
 
+# Of the request that the present code works on. A field `trace_id` of its log lines; empty: it has none.
+trace_id: ContextVar[str] = ContextVar("trace_id", default="")
 ACTION, FIELDS = "action", "fields"  # attributes of a record, for handlers that write another form
 
 
@@ -32,6 +35,8 @@ class Log:
 
     def _write(self, level: int, action: str, fields: dict[str, Any], exc_info: bool = False) -> None:
         if self._logger.isEnabledFor(level):
+            if trace := trace_id.get():
+                fields.setdefault("trace_id", trace)
             text = " ".join([action, *(f"{key}={_quoted(value)}" for key, value in fields.items())])
             self._logger.log(level, "%s", text, exc_info=exc_info, extra={ACTION: action, FIELDS: fields})
 

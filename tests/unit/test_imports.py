@@ -45,6 +45,7 @@ RULES: dict[str, tuple[str, str]] = {
     "testbeds": ("model", "msgspec"),
     "ports": ("model", "msgspec"),
     "ports.security": ("model ports", ""),
+    "ports.tracing": ("", ""),
     "frameworks": ("", ""),
     "proto": ("", "google grpc"),
     "wire": ("model proto", "google msgspec"),
@@ -87,6 +88,7 @@ RULES: dict[str, tuple[str, str]] = {
         "model planning .changes .jobs .nodes .objects .policy .round .services .state .state.registries",
         "numpy",
     ),
+    "engine.tracing": ("log model ports .changes .round", ""),
     "engine.policy": (
         "log model planning ports engine .changes .jobs .nodes .placement .round .services .settings .state "
         ".state.registries .timers",
@@ -97,7 +99,7 @@ RULES: dict[str, tuple[str, str]] = {
     "engine.secrets": ("log model ports .changes .round .state .state.registries", ""),
     "engine": (
         "log model planning ports .audit .changes .identity .jobs .metrics .nodes .objects .placement .policy .round "
-        ".secrets .services .settings .state .timers",
+        ".secrets .services .settings .state .timers .tracing",
         "",
     ),
     "adapters": ("", ""),
@@ -112,6 +114,7 @@ RULES: dict[str, tuple[str, str]] = {
     "adapters.certificates": ("model", "cryptography"),
     "adapters.etcd": ("log model ports proto", "google grpc msgspec"),
     "adapters.grpc": ("log model ports proto wire", "google grpc msgspec"),
+    "adapters.otel": ("model ports", "opentelemetry"),
     "adapters.system": ("model", ""),
     "watcher": ("engine log model ports", "msgspec"),
     "gateway.audit": ("engine log model ports", "msgspec"),
@@ -131,7 +134,8 @@ RULES: dict[str, tuple[str, str]] = {
     ),
     "api.audit": ("model ports .http? .limits", ""),
     "api.browser": ("model .http", ""),
-    "api.http": ("log model ports .audit .browser .limits .routes .stomp?", "msgspec uvicorn"),
+    "api.tracing": ("log model ports", ""),
+    "api.http": ("log model ports .audit .browser .limits .routes .stomp? .tracing", "msgspec uvicorn"),
     "api.grpc": ("log model ports proto .audit .http .limits .routes", "google grpc grpc_health grpc_reflection"),
     "api.limits": ("model", ""),
     "api.routes": ("model ports testbeds .browser .http .stomp?", "msgspec"),
@@ -223,6 +227,7 @@ HEAVY = (
     "websockets",
     "cryptography",
     "jwt",
+    "opentelemetry",
 )
 
 
@@ -416,3 +421,9 @@ def test_importing_what_users_wait_for_loads_nothing_heavy(module: str) -> None:
     loaded = json.loads(subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout)
     assert module in loaded
     assert not set(HEAVY) & set(loaded)
+
+
+@pytest.mark.parametrize("module", ["shunter.app.manager", "shunter.app.worker", "shunter.worker.worker"])
+def test_a_process_that_sends_no_traces_does_not_load_opentelemetry(module: str) -> None:
+    program = f"import sys, {module}; print([name for name in sys.modules if name.startswith('opentelemetry')])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"[]\n"

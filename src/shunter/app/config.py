@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from shunter.app.coordination import check_coordination
+from shunter.app.diagnosis.tracing import check_otlp_endpoint
 from shunter.app.limits import check_limits
 from shunter.app.options import DEVICES_MAX, MachineOptions, UpOptions, check_devices, parse_address
 from shunter.app.roles import check_roles
@@ -178,6 +179,7 @@ TABLES = {
             "coordination": ConfigKey(_checked_text(check_coordination), "coordination"),
             "roles": ConfigKey(_checked_text(check_roles), "roles"),
             "advertise": ConfigKey(text(size_max=ADDRESS_SIZE_MAX), "advertise"),
+            "otlp_endpoint": ConfigKey(_checked_text(check_otlp_endpoint), "otlp_endpoint"),
         },
     ),
     "api": ConfigTable(
@@ -252,6 +254,7 @@ TABLES = {
             "task_user": ConfigKey(text(TASK_USER_PATTERN, size_max=USER_SIZE_MAX, rule="a user name"), "task_user"),
             "task_pids_max": ConfigKey(integer(0, PIDS_MAX), "task_pids_max"),
             "hide_secrets": ConfigKey(boolean(), "hide_secrets"),
+            "otlp_endpoint": ConfigKey(_checked_text(check_otlp_endpoint), "otlp_endpoint"),
             "docker_host": ConfigKey(text(size_max=ADDRESS_SIZE_MAX), "docker_host"),
         },
     ),

@@ -24,6 +24,7 @@ from shunter.adapters.system.process_probe import ProcessProbe
 from shunter.app.background_policies import BackgroundPolicies
 from shunter.app.config import Config
 from shunter.app.coordination import build_coordination
+from shunter.app.diagnosis.tracing import build_tracer
 from shunter.app.home import Home
 from shunter.app.leader_duties import LeaderDuties
 from shunter.app.limits import build_limiter, build_limits
@@ -84,7 +85,8 @@ class Manager:
         )
         read_oidc_settings(self._options)  # before anything is started
         self._tls = prepare_tls(home, self._options, self.name)
-        self._listeners = Listeners(self._options, self._find_scheduler_leader, self._tls)
+        self._tracer = build_tracer(self._options.otlp_endpoint, "shunter-manager", self.name)
+        self._listeners = Listeners(self._options, self._find_scheduler_leader, self._tls, self._tracer)
         self._stop_request: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._background_tasks: list[asyncio.Task[None]] = []
         self._given_store = options.store
@@ -116,6 +118,7 @@ class Manager:
             settings=self._config.engine,
             stopwatch=time.perf_counter,
             secret_keys=build_secret_keys(home, options.secrets_key_file, is_alone=not self._is_member),
+            tracer=self._tracer,
         )
         if not self._is_member:
             await self._engine.start()
@@ -370,6 +373,8 @@ class Manager:
         await self._store.close()
         if self._flight is not None:
             self._flight.close()
+        if self._tracer is not None:
+            await asyncio.to_thread(self._tracer.close)
         log.info("manager.stopped", left_running=leave_running)
 
     def _create_backend(self) -> WorkerBackend:
@@ -383,6 +388,7 @@ class Manager:
             WorkerRoutes(self.name, self._roles, self._coordination, self._known_leader),
             takes_workers=SCHEDULER in self._roles or WATCHER in self._roles,
             tls=self._tls,
+            tracer=self._tracer,
         )
 
     async def _wait_for_first_node(self) -> None:

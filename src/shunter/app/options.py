@@ -88,6 +88,7 @@ class UpOptions(msgspec.Struct, kw_only=True):
     oidc_clock_skew_s: float | None = None
     oidc_ca: str | None = None  # file with the authorities of the issuer; None: those of the system
     authenticators: tuple[str, ...] = ()  # plugins that authenticate, by name
+    otlp_endpoint: str | None = None  # URL of an OTLP receiver for traces; None: no tracing
     name: str | None = None
     task_umask: int | None = None  # of tasks, because the manager's own files are for nobody else
 
@@ -101,6 +102,7 @@ class WorkerOptions(msgspec.Struct, kw_only=True):
     token: str
     token_file: str | None = None  # where the token comes from; tasks must not see it
     join_token_file: str | None = None  # tasks must not see it either
+    otlp_endpoint: str | None = None  # URL of an OTLP receiver for traces; None: no tracing
     machine: MachineOptions = msgspec.field(default_factory=MachineOptions)
 
 

@@ -15,6 +15,7 @@ import msgspec
 from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.app.config import Config, read_config
 from shunter.app.diagnosis.log_setup import set_up_logging
+from shunter.app.diagnosis.tracing import build_tracer
 from shunter.app.home import PRIVATE_UMASK, Home
 from shunter.app.options import WorkerOptions, parse_address, parse_addresses
 from shunter.app.tls.worker_tls import WorkerTls, find_worker_tls
@@ -87,7 +88,8 @@ async def _serve(options: WorkerOptions, settings: WorkerSettings, tls: WorkerTl
     from shunter.adapters.system.clock import SystemClock
     from shunter.worker.worker import Worker
 
-    worker = Worker(settings, SystemClock())
+    tracer = build_tracer(options.otlp_endpoint or settings.otlp_endpoint, "shunter-worker", settings.name)
+    worker = Worker(settings, SystemClock(), tracer)
     await worker.start()
     addresses = parse_addresses(options.manager, "--manager")
     client = WorkerClient(
@@ -109,6 +111,8 @@ async def _serve(options: WorkerOptions, settings: WorkerSettings, tls: WorkerTl
     finally:
         stop_task.cancel()
         await worker.stop(end_keepers=worker.finished.is_set())
+        if tracer is not None:
+            await asyncio.to_thread(tracer.close)
     log.info("worker.stopped", name=settings.name)
 
 

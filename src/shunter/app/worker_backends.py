@@ -33,6 +33,7 @@ from shunter.model.lifecycles import NodeEvent, NodeState
 from shunter.model.protocol.worker_messages import SIMULATED_BOOT, Shutdown
 from shunter.ports.clock import Clock
 from shunter.ports.metrics import MetricSink
+from shunter.ports.tracing.tracer import Tracer
 from shunter.ports.workers import LeaderRoutes, Workers
 from shunter.worker.settings import WorkerSettings
 
@@ -89,6 +90,7 @@ class LocalBackend:
         *,
         takes_workers: bool = True,
         tls: TlsFiles | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         from shunter.watcher.watcher import Watcher
 
@@ -98,7 +100,7 @@ class LocalBackend:
         self.address: str | None = None
         self.own_node: str | None = None
         self._options, self._metrics, self._routes = options, metrics, routes
-        self._takes_workers, self._tls, self._home = takes_workers, tls, home
+        self._takes_workers, self._tls, self._home, self._tracer = takes_workers, tls, home, tracer
         settings = replace(config.worker_settings(home.worker, options.machine), task_user="")  # tasks are the caller's
         settings = replace(
             settings, cluster_homes=(home.folder,), secret_files=_secret_files(options), task_umask=options.task_umask
@@ -167,7 +169,7 @@ class LocalBackend:
         from shunter.watcher.in_process import connect_in_process
         from shunter.worker.worker import Worker
 
-        self._worker = Worker(self._worker_settings, self.clock)
+        self._worker = Worker(self._worker_settings, self.clock, self._tracer)
         await self._worker.start()
         self.own_node = self._worker.name
         self._connection = connect_in_process(self._watcher, self._worker)

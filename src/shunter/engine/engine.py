@@ -49,6 +49,7 @@ from shunter.engine.settings import EngineSettings
 from shunter.engine.snapshot_saver import SnapshotSaver
 from shunter.engine.state.state import State
 from shunter.engine.timers import Timers
+from shunter.engine.tracing.round_tracer import RoundTracer
 from shunter.engine.upgrade import raise_format
 from shunter.log import Log
 from shunter.model.errors import Busy, Failed, Fenced, NotLeader, Rejected, ShunterError, StoreFailed, Unavailable
@@ -60,6 +61,7 @@ from shunter.ports.coordination import Lease
 from shunter.ports.security.audit import request_origin
 from shunter.ports.security.secret_keys import SecretKeys
 from shunter.ports.store import Commit, EndedRun, RunKey, Store
+from shunter.ports.tracing.tracer import Tracer, request_trace
 from shunter.ports.workers import Workers
 
 log = Log(__name__)
@@ -82,6 +84,7 @@ class Engine(EngineCommands):
         formats: Formats = FORMATS,
         stopwatch: Callable[[], float] | None = None,
         secret_keys: SecretKeys | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         self.settings = settings or EngineSettings()
         self.metrics = RoundMetrics(stopwatch or clock.now)
@@ -91,6 +94,7 @@ class Engine(EngineCommands):
         self._leadership = Leadership(store, self.replica, clock)
         self._store, self._workers, self._clock, self._random = store, workers, clock, random
         self.schedulers = SchedulerService(self, clock, random)
+        self._tracer = None if tracer is None else RoundTracer(tracer, clock.now, self.node_name)
         self.secrets = SecretAccess(secret_keys, lambda: self.state)
         self._timers = Timers()
         self._inbox = Inbox()
@@ -305,7 +309,7 @@ class Engine(EngineCommands):
                 f"the inbox is full: {len(self._inbox)} requests are waiting (inbox_max {self.settings.inbox_max})"
             )
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._inbox.put(Command(handler, reply, runs=runs, origin=request_origin.get()))
+        self._inbox.put(Command(handler, reply, runs=runs, origin=request_origin.get(), trace=request_trace.get()))
         self._wake.set()
         return await reply
 
@@ -378,6 +382,8 @@ class Engine(EngineCommands):
         self.state.ended_runs.forget(key for key in learnt if not is_permanent(self.state, key))
         self._announce(round, answers)
         self.metrics.on_round(round, began_s, len(commands))
+        if self._tracer is not None:
+            self._tracer.on_announced(round)
         self._history.begin(self.state, round.unpacked.values())
         has_rows_to_clear = self.state.table.clear_some()
         if self._pacing.on_committed(round, has_commands=bool(self._inbox)) or has_rows_to_clear:
@@ -402,9 +408,12 @@ class Engine(EngineCommands):
         self.secrets.prepare(round)
         observers = self.schedulers.observers
         round.observer = observers if observers.is_enabled else None
+        if self._tracer is not None:
+            self._tracer.begin(round)
         return round, self._inbox.take(count)
 
     def _place(self, round: Round) -> None:
+        began_s = self._clock.now()
         has_leader = self.schedulers.has_leader(round.now_ms)
         if self._is_paused:
             restart_broken_gangs(round)
@@ -412,6 +421,8 @@ class Engine(EngineCommands):
         else:
             place(round, self.active_policy, has_leader)
         self._pacing.on_placed(round)
+        if self._tracer is not None:
+            self._tracer.on_placed(began_s)
 
     def _abort(self, commands: list[Command], error: Exception) -> None:
         """Abort the round. No caller was answered and no order was sent, so callers may retry."""
@@ -452,9 +463,11 @@ class Engine(EngineCommands):
         body = encode_round(round.changes)
         at = round.now_ms / 1000
         commit = Commit(self.epoch, self.state.version, at, body, round.finished, round.archived_objects, audit)
-        began_s = self.metrics.stopwatch()
+        began_s, committing_s = self.metrics.stopwatch(), self._clock.now()
         await self._leadership.commit(commit)
         self.metrics.on_commit(began_s)
+        if self._tracer is not None:
+            self._tracer.on_committed(committing_s)
         round.size_bytes = len(body)
         self._snapshots.on_commit(self.epoch, len(body))
 

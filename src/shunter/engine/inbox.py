@@ -32,6 +32,7 @@ class Command:
     runs: NeededRuns | None = None  # of history, that the handler reads
     entries: int = 1  # that a report has
     origin: Origin | None = None  # of a request, for the audit log
+    trace: str = ""  # of a request: the context that jobs which it submits carry
 
     def answer(self, answer: Any) -> None:
         if self.reply is None or self.reply.done():
@@ -106,7 +107,7 @@ def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command,
     Raises HandlerFailed if the handler had already changed something."""
     answers: list[tuple[Command, Any]] = []
     for command in commands:
-        recorded, round.is_act = len(round.changes), False
+        recorded, round.is_act, round.trace = len(round.changes), False, command.trace
         try:
             answer = command.handler(round)
         except (Rejected, Busy) as refusal:
@@ -126,4 +127,5 @@ def apply_commands(round: Round, commands: list[Command]) -> list[tuple[Command,
             round.acts.append(Act(command.origin, changed_names(round.state, round.changes, recorded)))
         if command.reply is not None or answer is not None:
             answers.append((command, answer))
+    round.trace = ""
     return answers

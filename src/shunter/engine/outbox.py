@@ -25,6 +25,7 @@ class Outbox:
     epoch: int
     table: TaskTable
     orders: dict[int, list[Order]] = field(default_factory=dict)
+    trace_order: Callable[[str], str] | None = None  # the context of an order, for that of its job
     specs: dict[int, dict[int, TaskSpec]] = field(default_factory=dict)  # of the orders
     has_payloads: bool = False  # among these specs
     open_secret: OpenSecret | None = None  # reads the value of a secret, by namespace and name
@@ -59,6 +60,8 @@ class Outbox:
         )
         if task_set.visible_index is not None or spec.array or spec.entries:
             order.shown, order.entries = _per_task_values(task_set, first, last)
+        if job.trace:
+            order.trace = job.trace if self.trace_order is None else self.trace_order(job.trace)
         self.orders.setdefault(node, []).append(order)
 
     def withdraw(self, task_set: TaskSet, first: int, last: int, attempt: int, node: int) -> None:

@@ -56,9 +56,11 @@ class Round:
     acts: list[Act] = field(default_factory=list)  # for the audit log
     usage: dict[int, dict[str, Usage]] = field(default_factory=dict)  # by job and group, not recorded yet
     is_act: bool = False  # the present command is one, even if it changes nothing
+    trace: str = ""  # the context of the present command
     size_bytes: int = 0  # of the changes, as they were committed
     # data about jobs that ended in this round
     summaries: dict[int, Any] = field(default_factory=dict)  # jobs.finish.Summary by job id
+    traced_ends: list[Job] = field(default_factory=list)  # those that have a trace
     application_times: dict[int, tuple[int, int]] = field(default_factory=dict)  # start and stop in ms, by job id
     # work for the next round
     unpacked: dict[int, Job] = field(default_factory=dict)  # large jobs that end when their tasks are packed

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
+from shunter.model.tracing import TRACEPARENT_VARIABLE
 from shunter.worker.keeper.task_setup import variable_name
 from shunter.worker.keeper.work_queue import EXECUTOR_COUNT_VARIABLE
 from shunter.worker.secret_values import secret_variables
@@ -29,6 +30,8 @@ def task_environment(
         "SHUNTER_ATTEMPT": str(order.attempt),
         "SHUNTER_NODE": node,
     }
+    if order.trace:
+        env[TRACEPARENT_VARIABLE] = order.trace
     if order.entries:
         env["SHUNTER_ENTRY"] = order.entries[position]
         if EXECUTOR_COUNT_VARIABLE in spec.env:

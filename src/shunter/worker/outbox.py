@@ -25,6 +25,7 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.protocol import KeeperReport
+from shunter.worker.range_spans import RangeSpans
 
 TEXT_SENT_MAX = 4096  # characters of a reason or a detail; far below what a manager refuses
 
@@ -54,7 +55,8 @@ class Sender(Protocol):
 
 
 class Outbox:
-    def __init__(self) -> None:
+    def __init__(self, spans: RangeSpans | None = None) -> None:
+        self._spans = spans
         self._uplink: Sender | None = None
         self._seq = 0
         self._pending = Unacknowledged()
@@ -92,6 +94,8 @@ class Outbox:
             self._pending.with_results.add(keeper)
         for ended in report.ended:
             ended.detail = shorten(ended.detail)
+            if self._spans is not None:
+                self._spans.ended(ended)
         self._pending.ended += report.ended
         self._started += [
             Started(s.job, s.group, s.attempt, s.index, s.started_ms, s.segment, s.record, s.ports)
@@ -106,6 +110,8 @@ class Outbox:
     def add_ended(self, ended: Ended) -> None:
         """Add the result of an attempt that no keeper runs; its record is kept until the manager acknowledges."""
         ended.detail = shorten(ended.detail)
+        if self._spans is not None:
+            self._spans.ended(ended)
         self._pending.ended.append(ended)
         self._schedule()
 
@@ -115,11 +121,15 @@ class Outbox:
         self._schedule()
 
     def add_returned(self, returned: Returned) -> None:
+        if self._spans is not None:
+            self._spans.returned(returned)
         self._returned.append(returned)
         self._schedule()
 
     def add_lost(self, lost: Lost) -> None:
         lost.reason = shorten(lost.reason)
+        if self._spans is not None:
+            self._spans.lost(lost)
         self._pending.lost.append(lost)
         self._schedule()
 

@@ -32,6 +32,7 @@ class WorkerSettings:
     secret_files: Sequence[Path] = ()  # other files that are hidden from tasks
     task_umask: int | None = None  # of tasks; None: this process's own
     task_pids_max: int = 4096  # processes and threads of a task, where control groups can limit them; 0: no limit
+    otlp_endpoint: str = ""  # URL of an OTLP receiver for traces; empty: no tracing
     docker_host: str = ""  # the daemon's address; empty: DOCKER_HOST, or the usual sockets
     log_age_max_s: float = 14 * 86400.0
     log_total_max_bytes: int = 8 * 2**30

@@ -36,6 +36,7 @@ from shunter.model.protocol.worker_messages import (
     Welcome,
 )
 from shunter.ports.clock import Clock
+from shunter.ports.tracing.tracer import Tracer
 from shunter.ports.workers import Uplink
 from shunter.worker.contact_watch import ContactWatch
 from shunter.worker.grants import Devices, Grants, HostPorts
@@ -48,6 +49,7 @@ from shunter.worker.process.assignments import CLUSTER_STOPPED, Assignments
 from shunter.worker.process.keeper_client import Keeper
 from shunter.worker.process.keeper_pool import KeeperPool
 from shunter.worker.process.protocol import KeeperReport
+from shunter.worker.range_spans import RangeSpans
 from shunter.worker.runtimes.attempt_records import RecordStore
 from shunter.worker.runtimes.attempt_runner import RunnerContext
 from shunter.worker.runtimes.attempts import Attempts
@@ -66,21 +68,22 @@ KILL_MAX_S = 10.0  # for tasks to be gone after their grace, when the cluster st
 class Worker:
     """`finished` is set when a Shutdown has been carried out."""
 
-    def __init__(self, settings: WorkerSettings, clock: Clock) -> None:
+    def __init__(self, settings: WorkerSettings, clock: Clock, tracer: Tracer | None = None) -> None:
         self._settings = settings
         self._clock = clock
         self._boot = uuid.uuid4().hex
-        self._outbox = Outbox()
+        spans = None if tracer is None else RangeSpans(tracer, clock.now, settings.name)
+        self._outbox = Outbox(spans)
         self._keeper_pool = KeeperPool(settings, clock, self)
         grants = Grants(HostPorts(settings.ports_first, settings.ports_last), Devices(settings.devices))
         self._monitor = Monitor(clock, self._outbox.add_health)
         self._health = KeeperHealth(settings, self._monitor, lambda: self._keeper_pool.isolation)
-        self._assignments = Assignments(self._outbox, self._keeper_pool.request_keepers, grants, self._health)
+        self._assignments = Assignments(self._outbox, self._keeper_pool.request_keepers, grants, self._health, spans)
         self._runtimes = RuntimeRegistry(settings, self._on_attributes_changed)
         runner_context = RunnerContext(
             settings, clock, grants, self._monitor, self._runtimes, RecordStore(settings.home)
         )
-        self._attempts = Attempts(self._outbox, grants, self._runtimes, runner_context)
+        self._attempts = Attempts(self._outbox, grants, self._runtimes, runner_context, spans)
         grants.devices.on_freed = lambda: self._call_soon(self._devices_freed)
         self._samples = Samples(clock, self._keeper_pool, self._attempts)
         self._contact_watch = ContactWatch(

@@ -15,7 +15,10 @@ from shunter.worker.keeper.work_queue import Spec, TaskRange
 from shunter.worker.process import protocol
 
 SPEC = TaskSpec(("true",), env={"A": "ä", "EMPTY": ""}, ports=(Port("web-ui.v2", 80),))
-ORDER = Order(3, 1, 5, 9, 2, 7, 1, 1, "films", "render", "back", 20, [1, 3, 5, 7, 9], ["a", "b", "c", "d", "e"])
+TRACE = f"00-{'a' * 32}-{'b' * 16}-01"
+ORDER = Order(
+    3, 1, 5, 9, 2, 7, 1, 1, "films", "render", "back", 20, [1, 3, 5, 7, 9], ["a", "b", "c", "d", "e"], TRACE
+)  # fmt: skip
 PORTS = {"web-ui.v2": 20_001}
 DEVICES = {"gpu": ["0", "2"], "vendor.com/fpga": ["x"]}
 
@@ -29,6 +32,7 @@ def test_a_task_is_told_the_same_by_its_keeper_and_by_the_worker() -> None:
     worker = task_environment(ORDER, 7, SPEC, "node", PORTS, DEVICES)
     assert {os.fsencode(key): os.fsencode(value) for key, value in worker.items()} == keeper
     assert worker["SHUNTER_PORT_WEB_UI_V2"] == "20001"
+    assert worker["TRACEPARENT"] == TRACE
     assert worker["SHUNTER_DEVICES_VENDOR_COM_FPGA"] == "x"
     assert (worker["SHUNTER_TASK_INDEX"], worker["SHUNTER_ENTRY"], worker["CUDA_VISIBLE_DEVICES"]) == ("5", "c", "0,2")
 

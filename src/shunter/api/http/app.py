@@ -43,6 +43,7 @@ from shunter.api.routes.external import EXTERNAL_ROUTES
 from shunter.api.routes.identity import ENROLMENTS
 from shunter.api.routes.sessions import SESSIONS, SIGN_INS
 from shunter.api.routes.table import ROUTES
+from shunter.api.tracing.requests import TRACEPARENT_HEADER, traced_request
 from shunter.log import Log
 from shunter.model.errors import Busy, NoApi, NotFound, ShunterError, Unauthorized, Unavailable
 from shunter.model.identity.keys import parse_key
@@ -55,6 +56,7 @@ from shunter.ports.managers import ManagerClient
 from shunter.ports.principals import Principal
 from shunter.ports.schedulers import in_session
 from shunter.ports.security.audit import request_of
+from shunter.ports.tracing.tracer import Tracer
 
 PROTECTED = ("/api", "/metrics", EXTERNAL)
 WEBSOCKET = "/scheduler"
@@ -98,6 +100,7 @@ def build_app(
     limiter: RequestLimiter | None = None,
     ui: UiPages | None = None,
     responses: ResponseCounter | None = None,
+    tracer: Tracer | None = None,
 ) -> App:
     """`shared_with`: the application of another listener, with which this one shares the STOMP hub and limits.
     `client` reaches the other managers; a manager that is alone needs none. Without a `limiter`, callers may send as
@@ -112,7 +115,15 @@ def build_app(
         shared = Shared(stomp, YamlParser(), BodyBudget(settings.bodies_bytes_max), attempts, refusals)
     forwarder = None if client is None else Forwarder(gateway.replication, client, gateway.sign_source)
     return App(
-        gateway, settings, listener or Listener(), shared, forwarder, limiter, ui, responses or ResponseCounter()
+        gateway,
+        settings,
+        listener or Listener(),
+        shared,
+        forwarder,
+        limiter,
+        ui,
+        responses or ResponseCounter(),
+        tracer,
     )
 
 
@@ -138,8 +149,9 @@ class App:
         limiter: RequestLimiter | None,
         ui: UiPages | None,
         responses: ResponseCounter,
+        tracer: Tracer | None = None,
     ) -> None:
-        self.shared, self._responses = shared, responses
+        self.shared, self._responses, self._tracer = shared, responses, tracer
         self._forwarder, self._limiter, self._ui = forwarder, limiter, ui
         self._gateway = gateway
         self._tags = EntityTags(gateway.replication)
@@ -332,7 +344,9 @@ class App:
         if route.method == "GET":
             result = await route.handle(bound, exchange)
         else:
-            with request_of(origin_of(exchange, route, caller, self._gateway.sign_source)), in_session(session):
+            origin = origin_of(exchange, route, caller, self._gateway.sign_source)
+            trace = traced_request(self._tracer, exchange.header(TRACEPARENT_HEADER), route.name)
+            with request_of(origin), in_session(session), trace:
                 result = await route.handle(bound, exchange)
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))

@@ -22,6 +22,7 @@ from shunter.app.tls.tls_files import TlsFiles
 from shunter.gateway.gateway import LocalGateway
 from shunter.model.metrics.response_counter import ResponseCounter
 from shunter.ports.managers import ManagerClient
+from shunter.ports.tracing.tracer import Tracer
 
 if TYPE_CHECKING:
     from shunter.adapters.grpc.scheduler_server import SchedulerServer
@@ -35,9 +36,13 @@ class Listeners:
     Raises Invalid for addresses that are not allowed."""
 
     def __init__(
-        self, options: UpOptions, find_scheduler_leader: Callable[[], str | None], tls: TlsFiles | None = None
+        self,
+        options: UpOptions,
+        find_scheduler_leader: Callable[[], str | None],
+        tls: TlsFiles | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
-        self._tls = tls
+        self._tls, self._tracer = tls, tracer
         self._options, self._find_scheduler_leader = options, find_scheduler_leader
         self._address = checked_address(options)
         self._external_address = checked_external_address(options)
@@ -61,14 +66,21 @@ class Listeners:
         options = self._options
         api = ApiSettings(absent_is_304=options.external_absent_304, serves_clients=serves_clients)
         ui = UiPages(UiFiles(UI_FOLDERS))
-        app = build_app(gateway, api, client=client, limiter=limiter, ui=ui, responses=responses)
+        app = build_app(gateway, api, client=client, limiter=limiter, ui=ui, responses=responses, tracer=self._tracer)
         connections = ConnectionLimits()
         context = None if self._tls is None else self._tls.server_context()
         self._server = await serve(app, *self._address, connections, context)
         if self._external_address is not None:
             listener = OPEN_EXTERNAL_LISTENER if options.external_open else EXTERNAL_LISTENER
             external_app = build_app(
-                gateway, api, listener, shared_with=app, client=client, limiter=limiter, responses=responses
+                gateway,
+                api,
+                listener,
+                shared_with=app,
+                client=client,
+                limiter=limiter,
+                responses=responses,
+                tracer=self._tracer,
             )
             self._external = await serve(external_app, *self._external_address, connections, context)
         self.refusals = app.shared.refusals

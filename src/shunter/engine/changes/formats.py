@@ -36,6 +36,7 @@ SINCE: dict[Stored, int] = {
     **dict.fromkeys((c.TenantSet, c.TenantDeleted, c.UserDeleted, "tenants"), 2),
     **dict.fromkeys((c.JoinTokenSet, c.JoinTokenUsed, c.JoinTokenDropped, "join_tokens"), 2),
     **dict.fromkeys((c.UsageAdded, Usage, "job_usage"), 2),
+    **dict.fromkeys(((c.JobSubmitted, "trace"), "JobDump.trace"), 2),
 }
 
 

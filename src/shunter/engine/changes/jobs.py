@@ -23,6 +23,7 @@ class JobSubmitted(ChangeStruct, tag=1):
     options: msgspec.Raw = NO_OPTIONS  # JobOptions
     is_waiting: bool = False  # for other jobs or a time: its tasks start as waiting
     targets: list[int] = []  # the jobs it waits for: those of the options' `after`, then the run it is queued behind
+    trace: str = ""  # the W3C context of the request that submitted it
 
 
 class JobStopRequested(ChangeStruct, tag=9):

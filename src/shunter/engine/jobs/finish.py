@@ -131,6 +131,8 @@ def _finish_job(round: Round, job: Job, chunks: list[FinishedTasks]) -> None:
         )
     )
     round.record(c.JobEnded(job.id, event, round.now_ms, reason, job.ref))
+    if job.trace:
+        round.traced_ends.append(job)
     secret = application_secret(job.id)
     if job.options.application and (job.namespace, secret) in round.state.secrets.secrets:
         round.record(c.SecretDeleted(job.namespace, secret, job.user, round.now_ms))

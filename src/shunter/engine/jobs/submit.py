@@ -107,6 +107,7 @@ def start_run(round: Round, spec: JobSpec, user: str, after_job: int = 0) -> Sub
         job_id, spec.namespace, name, run, spec.type, spec.priority, spec.labels, user, round.now_ms,
         msgspec.Raw(state.encode_groups(spec.groups)), encode_options(options), bool(targets) or is_delayed,
         [target for target, _ in targets],
+        round.trace if round.trace and state.format.allows((c.JobSubmitted, "trace")) else "",
     )  # fmt: skip
     round.record(change)
     if options is not DEFAULT_OPTIONS:

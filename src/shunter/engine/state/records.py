@@ -173,6 +173,7 @@ class Job:
     version: int = 1  # of its spec; an update of a long-running job increments it
     next_task_set: int = 0
     is_held: bool = False
+    trace: str = ""  # the W3C context of the request that submitted it; empty: none
     cached_ref: str | None = None
 
     @property

@@ -54,6 +54,7 @@ class JobDump(msgspec.Struct, array_like=True):
     next_task_set: int
     is_held: bool
     task_sets: list[TaskSetDump]
+    trace: str = ""
 
 
 class NodeDump(msgspec.Struct, array_like=True):
@@ -111,5 +112,5 @@ def dump_job(job: Job, position_of: Callable[[SpecVersion], int]) -> JobDump:
     return JobDump(
         job.id, job.namespace, job.name, job.run, job.type, job.priority, job.labels, job.user, job.submitted_ms,
         int(job.state), job.started_ms, job.reason, position_of(job.spec_version), job.options, job.version,
-        job.next_task_set, job.is_held, task_sets,
+        job.next_task_set, job.is_held, task_sets, job.trace,
     )  # fmt: skip

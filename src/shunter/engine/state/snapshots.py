@@ -164,7 +164,7 @@ def _load_job(state: State, dump: _LazyJob, spec_versions: list[SpecVersion], is
         dump.labels or NO_LABELS, dump.user, dump.submitted_ms, spec_version,
         DEFAULT_OPTIONS if dump.options == c.NO_OPTIONS else _load_options(dump.options), state=JobState(dump.state),
         started_ms=dump.started_ms, reason=dump.reason, version=dump.version, next_task_set=dump.next_task_set,
-        is_held=dump.is_held,
+        is_held=dump.is_held, trace=dump.trace,
     )  # fmt: skip
     for each in dump.task_sets:
         if each.count == 1:

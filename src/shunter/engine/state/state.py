@@ -212,7 +212,7 @@ class State:
         job = Job(
             change.job, change.namespace, change.name, change.run, BATCH if change.type == BATCH else change.type,
             change.priority, change.labels or NO_LABELS, change.user, change.at_ms, spec_version, options,
-            is_held=options.held,
+            is_held=options.held, trace=change.trace,
         )  # fmt: skip
         if change.type not in PER_NODE:
             for group_index, spec in enumerate(spec_version.groups):

@@ -56,6 +56,7 @@ class Order(msgspec.Struct, array_like=True, gc=False):
     count: int  # tasks in the group, for SHUNTER_TASK_COUNT
     shown: list[int] = []  # what each of the tasks is told as its SHUNTER_TASK_INDEX; empty: its index
     entries: list[str] = []  # SHUNTER_ENTRY of each of them; empty: none
+    trace: str = ""  # W3C context: TRACEPARENT of the tasks; empty: none
 
 
 class Orders(msgspec.Struct, tag=True):

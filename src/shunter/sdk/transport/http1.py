@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from shunter.sdk.endpoint import Endpoint
 from shunter.sdk.errors import AnswerNotUnderstood, ConnectionLost
+from shunter.sdk.trace_context import current_trace
 from shunter.sdk.transport.steps import Request
 
 BASE_PATH = "/api/v1"
@@ -26,6 +27,8 @@ def encode_request(endpoint: Endpoint, request: Request, min_version: int = 0) -
     ]
     if credential := endpoint.credential():
         lines.append(f"Authorization: Bearer {credential}")
+    if request.method != "GET" and (trace := current_trace()):
+        lines.append(f"traceparent: {trace}")
     lines += [f"{name}: {value}" for name, value in request.headers]
     if min_version:
         lines.append(f"Shunter-Min-Version: {min_version}")

@@ -14,7 +14,7 @@ else:
 
 # Places in an order, as the worker sends it: the fields of `model.protocol.worker_messages.Order`.
 JOB, GROUP, FIRST, LAST, ATTEMPT, SPEC, RESERVATION, WIDTH = range(8)
-NAMESPACE, JOB_NAME, GROUP_NAME, COUNT, SHOWN, ENTRIES = range(8, 14)
+NAMESPACE, JOB_NAME, GROUP_NAME, COUNT, SHOWN, ENTRIES, TRACE = range(8, 15)
 
 # What only executors of BatchJobs have; their entries are the numbers of their slots.
 EXECUTOR_COUNT_VARIABLE = "SHUNTER_EXECUTOR_COUNT"
@@ -112,6 +112,8 @@ class TaskRange:
             env[b"SHUNTER_ATTEMPT"] = b"%d" % self.attempt
             env[b"SHUNTER_NODE"] = node
             env[b"SHUNTER_MARK"] = mark  # by which the worker finds what a dead keeper left running
+            if len(order) > TRACE and order[TRACE]:  # a worker of 0.2.0 sends none
+                env[b"TRACEPARENT"] = os.fsencode(order[TRACE])
             env.update(devices)
         if self.is_plain:
             env[b"SHUNTER_TASK_INDEX"] = b"%d" % index

@@ -28,6 +28,7 @@ from shunter.worker.process.memory_peaks import raise_memory_peak
 from shunter.worker.process.protocol import KeeperReport, ReclaimedRange, Termination
 from shunter.worker.process.range_ledger import TaskRange, TaskRangeLedger
 from shunter.worker.process.specs import Specs
+from shunter.worker.range_spans import RangeSpans
 
 log = Log(__name__)
 
@@ -40,8 +41,14 @@ class Assignments:
     """`request_keepers` requests this many more keepers."""
 
     def __init__(
-        self, outbox: Outbox, request_keepers: Callable[[int], None], grants: Grants, health: KeeperHealth
+        self,
+        outbox: Outbox,
+        request_keepers: Callable[[int], None],
+        grants: Grants,
+        health: KeeperHealth,
+        spans: RangeSpans | None = None,
     ) -> None:
+        self._spans = spans
         self._outbox = outbox
         self._health = health
         self._ledger = TaskRangeLedger()
@@ -64,6 +71,8 @@ class Assignments:
             reservation.width = order.width
             touched[order.reservation] = reservation
             for first, last in self._ledger.new_parts(order):
+                if self._spans is not None:
+                    self._spans.begin(order, first, last)
                 task_range = TaskRange(order, first, last, self._specs.number(message.specs[order.spec]))
                 if self._supersede(order, first, last):
                     self._superseding.append(task_range)
@@ -154,6 +163,8 @@ class Assignments:
         """A new keeper, or one of an earlier worker process with its tasks."""
         for task_range in keeper.task_ranges:
             self._ledger.add(task_range)
+            if self._spans is not None:
+                self._spans.begin(task_range.order, task_range.first, task_range.last)
         if keeper.task_ranges:
             self.lanes.adopt(keeper)
             self._adopt_running(keeper)

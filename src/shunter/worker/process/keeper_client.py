@@ -325,7 +325,7 @@ def _order_for(task_range: TaskRange) -> Order:
     return Order(
         order.job, order.group, task_range.first, task_range.last, order.attempt, task_range.spec, order.reservation,
         order.width, order.namespace, order.job_name, order.group_name, order.count, _slice_column(order.shown,
-        task_range), _slice_column(order.entries, task_range),
+        task_range), _slice_column(order.entries, task_range), order.trace,
     )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from shunter.worker.grants import Grants
 from shunter.worker.outbox import Outbox
 from shunter.worker.process.assignments import ANY_ATTEMPT, CLUSTER_STOPPED
 from shunter.worker.process.protocol import Termination
+from shunter.worker.range_spans import RangeSpans
 from shunter.worker.runtimes.attempt_records import RecordStore
 from shunter.worker.runtimes.attempt_runner import AttemptRunner, RunnerContext
 from shunter.worker.runtimes.port import Attempt, RuntimeGone
@@ -45,8 +46,14 @@ class Attempts:
     """Implements `worker.runtimes.attempt_runner.AttemptRunnerOwner`."""
 
     def __init__(
-        self, outbox: Outbox, grants: Grants, runtimes: RuntimeRegistry, runner_context: RunnerContext
+        self,
+        outbox: Outbox,
+        grants: Grants,
+        runtimes: RuntimeRegistry,
+        runner_context: RunnerContext,
+        spans: RangeSpans | None = None,
     ) -> None:
+        self._spans = spans
         self._outbox = outbox
         self._grants = grants
         self._runtimes = runtimes
@@ -207,6 +214,8 @@ class Attempts:
             return
         for older in [self._active[each] for each in known if each in self._active]:
             self._end(older, Termination(0.0))
+        if self._spans is not None:
+            self._spans.begin(order, order.first, order.last)
         runner = self._active[attempt] = AttemptRunner(order, spec, self, self._runner_context)
         self._index(attempt)
         self._queues.setdefault(order.reservation, deque()).append(runner)
@@ -325,4 +334,5 @@ def single_task_order(order: Order, index: int) -> Order:
         order.job, order.group, index, index, order.attempt, order.spec, order.reservation, order.width,
         order.namespace, order.job_name, order.group_name, order.count,
         order.shown[position : position + 1], order.entries[position : position + 1],
+        order.trace,
     )  # fmt: skip

@@ -105,6 +105,12 @@ Roles = Annotated[
 AcceptLoss = Annotated[
     bool, typer.Option("--accept-loss", help="Start even if committed changes are missing from a damaged store.")
 ]
+OtlpEndpoint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", help="OTLP receiver for traces: http://127.0.0.1:4318. Needs shunter[otel]. Default: no tracing."
+    ),
+]
 ClusterName = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster. Default: the host name.")]
 ManagerName = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the manager. Default: the host name.")]
 Cpu = Annotated[
@@ -148,6 +154,7 @@ def up(
     policy: Policy = None,
     store: Store = None,
     accept_loss: AcceptLoss = False,
+    otlp_endpoint: OtlpEndpoint = None,
     name: ClusterName = None,
 ) -> None:
     """Start a cluster on this machine: a manager and a worker in one process, with all state in SHUNTER_HOME.
@@ -172,6 +179,7 @@ def up(
         "speed": speed,
         **_manager_options(listen, workers_listen, tls, insecure, policy, store, accept_loss, name),
         **_external_options(external_listen, external_open, external_grpc),
+        **_tracing_options(otlp_endpoint),
         **sign_in_options(oidc_issuer, oidc_client_id, oidc_audience, oidc_role_map, auth_plugin),
     }
     raise typer.Exit(_start(options, detach))
@@ -210,6 +218,7 @@ def manager(
     advertise: Advertise = None,
     roles: Roles = None,
     accept_loss: AcceptLoss = False,
+    otlp_endpoint: OtlpEndpoint = None,
     name: ManagerName = None,
 ) -> None:
     """Start a manager without a worker.
@@ -227,7 +236,7 @@ def manager(
     shunter manager --name w1 --roles watcher --store postgresql://... --coordination etcd://etcd.example:2379
     """
     options = _manager_options(listen, workers_listen, tls, insecure, policy, store, accept_loss, name)
-    options |= _external_options(external_listen, external_open, external_grpc)
+    options |= _external_options(external_listen, external_open, external_grpc) | _tracing_options(otlp_endpoint)
     options |= sign_in_options(oidc_issuer, oidc_client_id, oidc_audience, oidc_role_map, auth_plugin)
     if objects is not None or kubeconfig is not None or context is not None:
         from shunter.app.kubernetes.objects import check_objects
@@ -290,6 +299,7 @@ def worker(
     device: Device = None,
     label: Label = None,
     datacenter: Datacenter = None,
+    otlp_endpoint: OtlpEndpoint = None,
 ) -> None:
     """Start a worker in the foreground, and join a cluster.
 
@@ -311,6 +321,7 @@ def worker(
         "token": "" if join_token_file is not None else _worker_token(token_file),
         "token_file": token_file,
         "join_token_file": join_token_file,
+        **_tracing_options(otlp_endpoint),
         "machine": {"name": name, "task_user": task_user, **_machine(cpu, memory, resource, device, label, datacenter)},
     }
     from shunter.app.worker import run_worker
@@ -355,6 +366,14 @@ def _external_options(listen: str | None, is_open: bool, grpc: str | None) -> di
         "external_open": is_open,
         "external_grpc": check_address(grpc, "--external-grpc"),
     }
+
+
+def _tracing_options(otlp_endpoint: str | None) -> dict[str, Any]:
+    if otlp_endpoint is not None:
+        from shunter.app.diagnosis.tracing import check_otlp_endpoint
+
+        check_otlp_endpoint(otlp_endpoint)
+    return {"otlp_endpoint": otlp_endpoint}
 
 
 def _machine(

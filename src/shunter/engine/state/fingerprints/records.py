@@ -176,7 +176,7 @@ JOB = ComparedFields(
     Job,
     plain=(
         "id", "namespace", "name", "run", "type", "priority", "labels", "user", "submitted_ms", "options", "state",
-        "started_ms", "reason", "version", "next_task_set", "is_held",
+        "started_ms", "reason", "version", "next_task_set", "is_held", "trace",
     ),
     described={
         "spec_version": lambda _, job: job.spec_version.body,

@@ -97,7 +97,7 @@ class Refused(_message.Message):
     def __init__(self, code: _Optional[str] = ..., reason: _Optional[str] = ..., retry: _Optional[bool] = ..., leader: _Optional[str] = ...) -> None: ...
 
 class Order(_message.Message):
-    __slots__ = ("job", "group", "first", "last", "attempt", "spec", "reservation", "width", "namespace", "job_name", "group_name", "count", "shown", "entries")
+    __slots__ = ("job", "group", "first", "last", "attempt", "spec", "reservation", "width", "namespace", "job_name", "group_name", "count", "shown", "entries", "trace")
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     FIRST_FIELD_NUMBER: _ClassVar[int]
@@ -112,6 +112,7 @@ class Order(_message.Message):
     COUNT_FIELD_NUMBER: _ClassVar[int]
     SHOWN_FIELD_NUMBER: _ClassVar[int]
     ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    TRACE_FIELD_NUMBER: _ClassVar[int]
     job: int
     group: int
     first: int
@@ -126,7 +127,8 @@ class Order(_message.Message):
     count: int
     shown: _containers.RepeatedScalarFieldContainer[int]
     entries: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., attempt: _Optional[int] = ..., spec: _Optional[int] = ..., reservation: _Optional[int] = ..., width: _Optional[int] = ..., namespace: _Optional[str] = ..., job_name: _Optional[str] = ..., group_name: _Optional[str] = ..., count: _Optional[int] = ..., shown: _Optional[_Iterable[int]] = ..., entries: _Optional[_Iterable[str]] = ...) -> None: ...
+    trace: str
+    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., attempt: _Optional[int] = ..., spec: _Optional[int] = ..., reservation: _Optional[int] = ..., width: _Optional[int] = ..., namespace: _Optional[str] = ..., job_name: _Optional[str] = ..., group_name: _Optional[str] = ..., count: _Optional[int] = ..., shown: _Optional[_Iterable[int]] = ..., entries: _Optional[_Iterable[str]] = ..., trace: _Optional[str] = ...) -> None: ...
 
 class Mount(_message.Message):
     __slots__ = ("source", "target", "read_only")

@@ -1,0 +1,1 @@
+"""Sends spans with OpenTelemetry. Needs the extra `shunter[otel]`; loaded only if tracing is on."""

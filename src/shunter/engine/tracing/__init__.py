@@ -1,0 +1,1 @@
+"""Spans of what rounds do, for jobs that have a trace."""

@@ -1,0 +1,1 @@
+"""Traces: where spans go, and the trace of the present request."""
