@@ -135,7 +135,7 @@ fuzz: setup ## send random input to every operation and parser, for about half a
 	SHUNTER_FUZZ_EXAMPLES=$${SHUNTER_FUZZ_EXAMPLES:-200} $(PYTEST) $(FUZZ_TESTS) --timeout 3600
 
 lab-reproduce: setup ## run policies on public traces in SHUNTER_TRACES, and compare with published results
-	$(BIN)/python scripts/lab_reproduce.py
+	$(BIN)/python -m scripts.lab_reproduce
 
 setup-kube: ## build Kubernetes and its images, once, in the user's cache, if permitted
 	@sh scripts/setup_kube.sh
