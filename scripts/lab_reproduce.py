@@ -29,6 +29,7 @@ from shunter.planning.policies import Catalogue
 
 SLOWDOWN_TOLERANCE = 0.01  # of the published value
 GPU_TOLERANCE = 1.0  # percentage points
+COVERAGE_TOLERANCE = 5.0  # percentage points
 INFLATION = 1.3  # of the GPUs of all nodes: pods are repeated until so many are asked for
 ALL_STAY_S = 1e6  # no pod ends before all have arrived
 SEEDS = 10
@@ -57,6 +58,16 @@ class Published:
 def mean_slowdown(policy: str, estimates: str, path: Path, _seeds: int) -> float:
     options = Options(policies=(policy,), estimates=estimates)
     return run_lab(path, options, lambda _: None).figures[policy].slowdown.mean
+
+
+def interval_coverage(policy: str, path: Path, _seeds: int) -> float:
+    """Percent of the last jobs that had to wait whose start was in its 80 % interval."""
+    options = Options(policies=(policy,), start_estimates=True)
+    quality = run_lab(path, options, lambda _: None).start_quality[policy]
+    assert quality is not None, "jobs wait in this trace"
+    width_s = f"{quality.width_mean_s:,.0f} s, median {quality.width_median_s:,.0f} s"
+    print(f"{policy}: mean width of the intervals of {quality.jobs:,} jobs that had to wait: {width_s}")
+    return 100 * quality.covered
 
 
 def sampled_slowdown(policy: str, backfills: bool, path: Path, _seeds: int) -> float:
@@ -126,6 +137,9 @@ PUBLISHED = (
     _slowdown("easy", EXACT, 71.72),
     _slowdown("easy-sjbf", EXACT, 49.85),
     LEARNT_MAX,
+    Published(
+        *KTH, "easy, % of starts in their 80 % interval", 80.0, COVERAGE_TOLERANCE, partial(interval_coverage, "easy")
+    ),
     _gpus("random-fit", 86.3),
     _gpus("best-fit", 92.9),
     _gpus("fgd", 95.2),

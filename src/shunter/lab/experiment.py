@@ -11,10 +11,19 @@ import numpy as np
 
 from shunter.lab.compare import Difference, Place, rank_policies
 from shunter.lab.filters import DEFAULT_FILTERS, FilterCount, apply_filters
-from shunter.lab.metrics import Figures, Window, bounded_slowdowns, compute_figures, measured_jobs, measured_window
+from shunter.lab.metrics import (
+    Figures,
+    Window,
+    bounded_slowdowns,
+    compute_figures,
+    measured_jobs,
+    measured_window,
+    waits,
+)
 from shunter.lab.nodes import NodeModel
 from shunter.lab.parallel_runs import run_in_parallel
 from shunter.lab.run import RunResult, run_policy
+from shunter.lab.start_estimates import Quality, measure_quality
 from shunter.lab.trace import Trace
 from shunter.model.errors import Invalid, Problem
 from shunter.planning.filter.filters import FILTERS, Filter
@@ -36,6 +45,7 @@ class Options:
     nodes: str | None = None
     filters: tuple[str, ...] = tuple(DEFAULT_FILTERS.split(","))
     estimates: str = GIVEN
+    start_estimates: bool = False  # estimate when pending jobs start, and measure how good that is
     warm_up_s: float = 0.0
     cool_down_s: float = 0.0
     seed: int = 0
@@ -56,6 +66,7 @@ class Experiment:
     leaderboard: list[Place]
     differences: list[Difference]
     moved_slowdowns: dict[str, list[float]]  # by policy: the mean slowdown of each run with moved submissions
+    start_quality: dict[str, Quality | None]  # by policy; None: no job of the last third had to wait
 
 
 def run_experiment(
@@ -90,6 +101,7 @@ def run_experiment(
             filters=node_filters,
             seed=options.seed,
             learns=options.estimates == LEARNT,
+            estimates_starts=options.start_estimates and not number,
         )
 
     results: dict[str, RunResult] = {}
@@ -105,8 +117,13 @@ def run_experiment(
     slowdowns = {name: bounded_slowdowns(trace, results[name])[jobs] for name in options.policies}
     leaderboard, differences = rank_policies(slowdowns, trace.submit_s[jobs], options.seed)
     figures = {name: compute_figures(trace, results[name], nodes, window) for name in options.policies}
+    intervals = {name: result.intervals for name, result in results.items()}
+    start_quality = {
+        name: measure_quality(waits(trace, results[name]), each) for name, each in intervals.items() if each is not None
+    }
     return Experiment(
-        options, trace, jobs_read, counts, nodes, window, results, figures, leaderboard, differences, moved_slowdowns
+        options, trace, jobs_read, counts, nodes, window, results, figures, leaderboard, differences, moved_slowdowns,
+        start_quality,
     )  # fmt: skip
 
 

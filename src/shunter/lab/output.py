@@ -48,6 +48,7 @@ def results(experiment: Experiment) -> dict[str, Any]:
         },
         "options": {
             "estimates": options.estimates,
+            "start_estimates": options.start_estimates,
             "warm_up_s": options.warm_up_s,
             "cool_down_s": options.cool_down_s,
             "seed": options.seed,
@@ -62,6 +63,9 @@ def results(experiment: Experiment) -> dict[str, Any]:
         "shakes": {
             "moved_s": SHAKE_S,
             "slowdown_mean": experiment.moved_slowdowns,
+        },
+        "start_estimates": {
+            name: asdict(quality) if quality is not None else None for name, quality in experiment.start_quality.items()
         },
         "policies": {name: asdict(figures) for name, figures in experiment.figures.items()},
     }

@@ -22,9 +22,11 @@ from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.round import Round
 from shunter.engine.settings import EngineSettings
 from shunter.lab.learnt_estimates import CorrectsOverdue, RunTimeHistory
+from shunter.lab.start_estimates import StartEstimates, WaitIntervals
 from shunter.lab.trace import FloatColumn, Trace
 from shunter.lab.workload import LabJob, make_jobs
 from shunter.model.protocol.worker_messages import Hello
+from shunter.model.resources import CPU
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.view import Policy
 from shunter.simulation.fleet.direct import SimulatedWorkers
@@ -56,6 +58,7 @@ class RunResult:
     start_s: FloatColumn
     end_s: FloatColumn
     rounds: int
+    intervals: WaitIntervals | None = None
 
 
 def run_policy(
@@ -67,20 +70,30 @@ def run_policy(
     filters: tuple[Filter, ...] = FILTERS,
     seed: int = 0,
     learns: bool = False,
+    estimates_starts: bool = False,
 ) -> RunResult:
-    """Run the trace to its end. `learns`: estimates are learnt from jobs that have ended. Raises RunFailed."""
+    """Run the trace to its end. `learns`: estimates are learnt from jobs that have ended. `estimates_starts`: the
+    result has intervals for the waits of jobs. Raises RunFailed."""
 
     async def main(rng: random.Random) -> RunResult:
-        return await _Run(trace, policy, filters, rng, learns).run(hellos, is_divided)
+        cpu_milli = sum(hello.capacity.get(CPU, 0) for hello in hellos)
+        starts = StartEstimates(trace, cpu_milli) if estimates_starts else None
+        return await _Run(trace, policy, filters, rng, learns, starts).run(hellos, is_divided)
 
     return run_virtual(main, seed)
 
 
 class _Run:
     def __init__(
-        self, trace: Trace, policy: Policy, filters: tuple[Filter, ...], rng: random.Random, learns: bool
+        self,
+        trace: Trace,
+        policy: Policy,
+        filters: tuple[Filter, ...],
+        rng: random.Random,
+        learns: bool,
+        starts: StartEstimates | None,
     ) -> None:
-        self._trace = trace
+        self._trace, self._starts = trace, starts
         self._history = RunTimeHistory(trace) if learns else None
         self._policy = ActivePolicy(CorrectsOverdue(policy, self._given_ms) if learns else policy, filters=filters)
         self._clock = VirtualClock()
@@ -110,7 +123,8 @@ class _Run:
         self._check_policy()
         await self._engine.stop()
         await rounds
-        return RunResult(self._policy.name, self._start_s, self._end_s, self._engine.state.version)
+        intervals = self._starts.intervals if self._starts is not None else None
+        return RunResult(self._policy.name, self._start_s, self._end_s, self._engine.state.version, intervals)
 
     async def _submit_all(self, is_divided: bool) -> None:
         due: list[LabJob] = []
@@ -128,6 +142,9 @@ class _Run:
             await self._advance(at_s)
         if self._history is not None:
             jobs = [job.with_estimate(self._history.estimate_s(job.row)) for job in jobs]
+        if self._starts is not None:
+            for job in jobs:
+                self._starts.on_submit(job.row, job.submit_s)
         runs = list(keys_of_specs(job.spec for job in jobs))
         self._engine.tell(partial(self._on_submit, jobs=jobs), runs=lambda _state: runs)
 
@@ -175,6 +192,8 @@ class _Run:
         row = self._row_of[running_range.job]
         if math.isnan(self._start_s[row]):
             self._start_s[row] = self._clock.now() - START_S
+            if self._starts is not None:
+                self._starts.on_start(row, float(self._start_s[row]))
 
     def on_ended(self, running_range: RunningRange) -> None:
         row = self._row_of[running_range.job]
@@ -184,3 +203,5 @@ class _Run:
             self._end_s[row] = running_range.ends_at - START_S
             if self._history is not None:
                 self._history.add(row)
+            if self._starts is not None:
+                self._starts.on_end(row)

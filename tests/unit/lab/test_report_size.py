@@ -30,6 +30,6 @@ def test_a_report_about_many_jobs_and_policies_has_at_most_two_megabytes() -> No
     leaderboard, differences = rank_policies(slowdowns, trace.submit_s, seed=0)
     figures = {name: compute_figures(trace, result, nodes, window) for name, result in results.items()}
     experiment = Experiment(
-        Options(tuple(results)), trace, JOBS, [], nodes, window, results, figures, leaderboard, differences, {}
+        Options(tuple(results)), trace, JOBS, [], nodes, window, results, figures, leaderboard, differences, {}, {}
     )
     assert 50_000 < len(report_html(experiment)) <= BYTES_MAX

@@ -67,6 +67,9 @@ def run(
             metavar="KIND", help="Run-time estimates that policies see: given (in the trace), exact, or learnt."
         ),
     ] = "given",
+    start_estimates: Annotated[
+        bool, typer.Option("--start-estimates", help="Estimate when pending jobs start, and tell how good that is.")
+    ] = False,
     warm_up: Annotated[
         str, typer.Option(metavar="TIME", help="Leave this time at the start out of the figures.")
     ] = "0s",
@@ -103,6 +106,7 @@ def run(
         nodes=nodes,
         filters=tuple(filter(None, filters.split(","))),
         estimates=estimates,
+        start_estimates=start_estimates,
         warm_up_s=duration_s(warm_up, "--warm-up") or 0,
         cool_down_s=duration_s(cool_down, "--cool-down") or 0,
         seed=seed,
@@ -122,6 +126,7 @@ def run(
     if out is not None:
         paths = write_results(experiment, out, day)
         _note(f"wrote {', '.join(path.name for path in paths)} into {out}", began_s)
+    _note_start_estimates(experiment)
     _print(experiment, output)
 
 
@@ -150,6 +155,18 @@ def _note_filters(experiment: Experiment) -> None:
     counts += [(each, "changed", each.changed) for each in experiment.filters if each.changed]
     for each, verb, count in counts:
         print_notice(f"filter {each.name} {verb} {count:,} of {experiment.jobs_read:,} jobs: {each.about}")
+
+
+def _note_start_estimates(experiment: Experiment) -> None:
+    for name, quality in experiment.start_quality.items():
+        if quality is None:
+            print_notice(f"{name}: no job of the last third had to wait long enough for an estimate of its start")
+            continue
+        print_notice(
+            f"{name}: 80 % intervals for the start covered {quality.covered:.1%} of the {quality.jobs:,} jobs of the "
+            f"last third that had to wait; mean width {quality.width_mean_s:,.0f} s "
+            f"(median {quality.width_median_s:,.0f} s), mean wait {quality.wait_mean_s:,.0f} s"
+        )
 
 
 def _print(experiment: Experiment, output: Format) -> None:
