@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from shunter.kube.client.api import KubeApi
-from shunter.kube.resources import NODES
+from shunter.kube.resources import NODES, PODS
 from shunter.model.errors import NotFound
 from tests.kube.kube_cluster import Document
 
@@ -37,7 +37,9 @@ async def simulated_nodes(api: KubeApi, count: int, label: str, **allocatable: s
         yield names
     finally:
         for name in names:
-            try:
+            with suppress(NotFound):
                 await api.delete(NODES, name)
-            except NotFound:
-                pass
+        for pod in (await api.list(PODS))[0]:
+            if pod["spec"].get("nodeName") in names:  # no kubelet says that it has ended
+                with suppress(NotFound):
+                    await api.delete(PODS, pod["metadata"]["name"], pod["metadata"]["namespace"], grace_s=0)

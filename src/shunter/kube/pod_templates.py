@@ -31,6 +31,13 @@ from shunter.testbeds.view import StartApplication
 
 SCHEDULER = "default-scheduler"  # which places the pods that compete with executors for room
 GATE = "shunter.dev/slot"  # it leaves executors alone until the operator removes this
+# Between the gate and the binding, kube-scheduler must find no node for an executor: its own binding would be refused,
+# and it would then hold the room of the executor to be free. No node has this label; kubelets do not ask for it.
+ONLY_BOUND_BY_US = {
+    "maxSkew": 1,
+    "topologyKey": "shunter.dev/only-the-operator-binds",
+    "whenUnsatisfiable": "DoNotSchedule",
+}
 EXTENDED_SCHEDULER = "shunter-extender"  # the profile of a kube-scheduler that asks our extender
 
 MANAGED_RESOURCE = "shunter.dev/slot"  # no node has it; kube-scheduler's settings say that it shall not mind
@@ -145,7 +152,7 @@ def _executor_pod(
             "ownerReferences": [object_owner(found)],
         },
         "spec": {
-            **({"schedulingGates": [{"name": GATE}]} if settings.placement is Placement.DIRECT else {}),
+            **(bound_by_us() if settings.placement is Placement.DIRECT else {}),
             "schedulerName": settings.placement.scheduler,
             "affinity": {"nodeAffinity": _only_on(place.node)},
             "priorityClassName": settings.placement.priority_class,
@@ -168,6 +175,11 @@ def _executor_pod(
             ],
         },
     }
+
+
+def bound_by_us() -> Document:
+    """The part of a pod's spec that leaves it to the operator."""
+    return {"schedulingGates": [{"name": GATE}], "topologySpreadConstraints": [ONLY_BOUND_BY_US]}
 
 
 def binding(name: str, namespace: str, node: str) -> Document:

@@ -122,6 +122,7 @@ class FakeKubeApi(KubeApi):
         namespace: str | None = None,
         *,
         uid: str | None = None,
+        grace_s: int | None = None,  # noqa: ARG002  pods are gone at once
     ) -> Document:
         await self._take_time()
         self._begin("DELETE", resource, {"metadata": {"name": name, "namespace": namespace}}, "")

@@ -110,7 +110,7 @@ async def test_the_object_asks_for_executors_of_the_size_of_slots_and_a_driver_o
         else:
             assert (executor["coreRequest"], executor["instances"]) == ("400m", 3)
             assert sum(int(executor[each].removesuffix("m")) for each in ("memory", "memoryOverhead")) == 480
-            template = {**executor, "schedulingGates": executor["template"]["spec"]["schedulingGates"]}
+            template = {**executor, **executor["template"]["spec"]}
             labels, annotations = executor["labels"], executor["annotations"]
             assert not driver.keys() & {"affinity", "schedulerName", "priorityClassName"}
         terms = template["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
@@ -120,6 +120,7 @@ async def test_the_object_asks_for_executors_of_the_size_of_slots_and_a_driver_o
             assert template["schedulerName"] == "default-scheduler"
             assert template["priorityClassName"] == "shunter-executor"
             assert template["schedulingGates"] == [{"name": "shunter.dev/slot"}]
+            assert [each["whenUnsatisfiable"] for each in template["topologySpreadConstraints"]] == ["DoNotSchedule"]
         assert labels["shunter.dev/testbed"] == "bench"
         assert annotations["shunter.dev/slot-ids"] == "0,1,2"
         assert annotations["shunter.dev/replication"] == "3"

@@ -150,6 +150,9 @@ async def test_an_executor_is_made_for_its_slot() -> None:
         assert annotations["shunter.dev/replication"] == "1"
         assert (spec["schedulerName"], spec["priorityClassName"]) == ("default-scheduler", "shunter-executor")
         assert spec["schedulingGates"] == [{"name": "shunter.dev/slot"}]
+        [never] = spec["topologySpreadConstraints"]  # of a label that no node has
+        assert never["topologyKey"] == "shunter.dev/only-the-operator-binds"
+        assert never["whenUnsatisfiable"] == "DoNotSchedule"
         [term] = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
         assert term["matchFields"][0]["values"] == ["a"]
         [container] = spec["containers"]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from shunter.kube.client.api import Resource
 from shunter.kube.custom_objects import CustomObject
 from shunter.kube.install.crds import EXECUTOR_CLASS, LABELS
-from shunter.kube.pod_templates import GATE, SCHEDULER, object_owner
+from shunter.kube.pod_templates import SCHEDULER, bound_by_us, object_owner
 from shunter.kube.resources import BATCH_JOB, DRIVER, EXECUTOR, PLACES, REPLICATION, ROLE, SCHEDULING, SLOT_IDS, TESTBED
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_meta import Document
@@ -86,7 +86,7 @@ def executor_pod_spec(start: StartApplication) -> Document:
     """Where an operator takes a whole pod template."""
     return {
         "schedulerName": SCHEDULER,
-        "schedulingGates": [{"name": GATE}],
+        **bound_by_us(),
         "priorityClassName": EXECUTOR_CLASS,
         "affinity": executor_affinity(start),
     }

@@ -8,13 +8,12 @@ from shunter.kube.applications.adapter import (
     driver_metadata,
     executor_affinity,
     executor_metadata,
-    executor_pod_spec,
     mebibytes,
 )
 from shunter.kube.client.api import Resource
 from shunter.kube.custom_objects import CustomObject
 from shunter.kube.install.crds import EXECUTOR_CLASS
-from shunter.kube.pod_templates import SCHEDULER
+from shunter.kube.pod_templates import SCHEDULER, bound_by_us
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_meta import Document
 from shunter.model.resources import CPU, MEMORY
@@ -64,7 +63,7 @@ class SparkApplication:
         memory = {"memory": f"{heap_mib}m", "memoryOverhead": f"{mebibytes(total) - heap_mib}m"} if total else {}
         cpu_milli = start.size.get(CPU, 0)
         template = dict(values.get("template") or {})
-        pod = {"schedulingGates": executor_pod_spec(start)["schedulingGates"]}
+        pod = bound_by_us()
         return {
             **_merged(values, executor_metadata(found, start)),
             "instances": start.request.replication,

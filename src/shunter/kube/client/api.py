@@ -153,10 +153,12 @@ class KubeApi:
         namespace: str | None = None,
         *,
         uid: str | None = None,
+        grace_s: int | None = None,
     ) -> Document:
-        """Only the object with this uid, where one is given."""
+        """Only the object with this uid, where one is given. `grace_s` is that of a pod, instead of its own."""
         options: Document = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         options |= {} if uid is None else {"preconditions": {"uid": uid}}
+        options |= {} if grace_s is None else {"gracePeriodSeconds": grace_s}
         return await self._write("DELETE", resource.path(namespace, name), options)
 
     async def _write(
