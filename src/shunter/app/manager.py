@@ -45,7 +45,7 @@ from shunter.app.worker_routes import WorkerRoutes
 from shunter.engine.changes.formats import FORMAT
 from shunter.engine.cluster_settings import on_set
 from shunter.engine.engine import Engine
-from shunter.engine.leader_elector import LeaderElector
+from shunter.engine.leader_elector import Deputies, LeaderElector
 from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.state.registries.cluster import TOKEN_RESET_SETTING
 from shunter.gateway.gateway import LocalGateway
@@ -199,6 +199,7 @@ class Manager:
             random.SystemRandom(),
             self._duties.begin,
             self._duties.end,
+            deputies=Deputies(self.name, self._coordination, self._clock, self._ask_lag),
             is_candidate=SCHEDULER in self._roles,
         )
         self._run_in_background(elector.run, self._back_up_periodically, self._known_leader.run)
@@ -215,6 +216,10 @@ class Manager:
                 return
             except Unavailable as error:
                 log.warning("manager.waiting", reason=error)
+
+    async def _ask_lag(self, other: ManagerRecord) -> float | None:
+        assert self._client is not None
+        return (await self._client.describe(other.url)).lag_s
 
     def _describe_self(self) -> ManagerRecord:
         """How other managers and workers reach this one."""

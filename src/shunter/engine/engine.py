@@ -285,7 +285,7 @@ class Engine(EngineCommands):
 
     async def leading_term(self) -> int:
         """The newest term of the election that the store knows."""
-        return await self._store.leading_term()
+        return await self._leadership.leading_term()
 
     # ---- rounds ----
 
@@ -402,6 +402,7 @@ class Engine(EngineCommands):
 
     def _begin_round(self, now_ms: int, count: int) -> tuple[Round, list[Command]]:
         """Create a round and take its commands from the inbox."""
+        self.replica.begin_round()
         round = Round(self.state, self.epoch, now_ms, self.settings, self._random, self._timers)
         round.packed = self._history.packed
         round.dirty.maybe_finished.update(dict.fromkeys(round.packed))
@@ -457,6 +458,7 @@ class Engine(EngineCommands):
         the lease must vouch for them."""
         audit = seal_acts(round)
         if not round.changes:
+            self.replica.end_round()
             self._leadership.check()
             return
         self.state.version += 1
@@ -465,6 +467,7 @@ class Engine(EngineCommands):
         commit = Commit(self.epoch, self.state.version, at, body, round.finished, round.archived_objects, audit)
         began_s, committing_s = self.metrics.stopwatch(), self._clock.now()
         await self._leadership.commit(commit)
+        self.replica.end_round()
         self.metrics.on_commit(began_s)
         if self._tracer is not None:
             self._tracer.on_committed(committing_s)

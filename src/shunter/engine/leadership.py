@@ -35,7 +35,8 @@ class Leadership:
         # why nothing can be committed, from a failed commit until this manager leads again
         self.lost_reason = self.public_lost_reason = ""
         self._store, self._replica, self._clock = store, replica, clock
-        self._followed_at: float | None = None  # when the last look at the store began that found all there was
+        # when the state was surely the newest: the last look at the store began that found all there was
+        self._current_at: float | None = None
         self._in_flight: asyncio.Future[None] | None = None
         self._given_up: asyncio.Future[None]  # of this epoch
         # set while the state is a committed one: it may be read even if nothing can be committed
@@ -47,8 +48,10 @@ class Leadership:
     async def take(self, lease: Lease | None) -> None:
         """Begin an epoch and apply what is committed by then. Raises Fenced if a newer term leads."""
         self.lease = lease or self.lease
+        began_at = self._clock.now()
         self.epoch = await self._store.begin_epoch(self.lease.term)
         await self._replica.catch_up()
+        self._current_at = began_at
         self.is_following = self.is_stepping_down = False
         self._given_up = asyncio.get_running_loop().create_future()
         self.lost_reason = self.public_lost_reason = ""
@@ -64,8 +67,10 @@ class Leadership:
     async def commit(self, commit: Commit) -> None:
         """Reads wait until it has ended."""
         self._in_flight = asyncio.get_running_loop().create_future()
+        began_at = self._clock.now()
         try:
             await self.ask_store(self._store.commit(commit))
+            self._current_at = began_at
         finally:
             self._in_flight.set_result(None)
             self._in_flight = None
@@ -96,7 +101,7 @@ class Leadership:
         """It is not a committed one, or may not be. `public_reason` is for callers without a token, if it differs."""
         self.lost_reason, self.public_lost_reason = reason, public_reason or reason
         self._readable.clear()
-        self._followed_at = None
+        self._current_at = None
         self._replica.discard()
 
     async def load_readable_state(self) -> None:
@@ -107,6 +112,14 @@ class Leadership:
                 self._readable.set()
             except Exception as error:
                 log.error("engine.state_unreadable", error=error)
+
+    async def leading_term(self) -> int:
+        """The newest term that the store knows. While it is this manager's, nobody else has committed anything."""
+        began_at = self._clock.now()
+        term = await self._store.leading_term()
+        if not self.is_following and not self.lost_reason and term == self.lease.term:
+            self._current_at = began_at
+        return term
 
     async def is_leading(self) -> bool:
         """Whether no other manager has taken the lead by now."""
@@ -119,9 +132,14 @@ class Leadership:
     # ---- following ----
 
     def lose(self) -> None:
-        """A leader's state has things that only a leader knows, so a follower loads its own."""
+        """A leader's state has things that only a leader knows, so a follower loads its own. The store may be away, so
+        until then it answers reads of what was committed last, unless a round was begun after that."""
+        current_at = self._current_at if self._readable.is_set() and self._replica.is_current else None
         self.is_following = True
         self.discard_state(NOT_LEADING)
+        if current_at is not None:
+            self._current_at = current_at
+            self._readable.set()
 
     async def follow_once(self) -> None:
         """Apply the rounds that were committed since the last time, and wait until it is worthwhile to look again.
@@ -130,7 +148,7 @@ class Leadership:
         try:
             await self._replica.catch_up()
             self._readable.set()
-            self._followed_at = looked_at
+            self._current_at = looked_at
             await self._store.wait_for_commit(self._replica.state.version, FOLLOW_INTERVAL_S)
             await self._clock.sleep(FOLLOW_PAUSE_S)
         except NewerFormat as error:
@@ -145,7 +163,7 @@ class Leadership:
     def lag_s(self) -> float | None:
         if not self.is_following:
             return 0.0
-        return None if self._followed_at is None else max(0.0, self._clock.now() - self._followed_at)
+        return None if self._current_at is None else max(0.0, self._clock.now() - self._current_at)
 
     # ---- reading ----
 

@@ -31,6 +31,14 @@ class Replica:
         """The state has changes that are not committed, or cannot be trusted: load it again before the next use."""
         self.is_current = False
 
+    def begin_round(self) -> None:
+        """The leader changes the state. If the commit fails, the committed one must be loaded again."""
+        self.is_current = False
+
+    def end_round(self) -> None:
+        """What was changed is committed."""
+        self.is_current = True
+
     async def catch_up(self) -> None:
         """Apply all rounds that are committed by now, and publish them."""
         if not self.is_current:

@@ -279,7 +279,7 @@ class World:
         if self.scenario.is_background and policy.fast:
             policy = BackgroundPolicy(policy)
         if self.scenario.managers:
-            manager.campaign(self.servers, self._on_lease_held)
+            manager.campaign(self.servers, self._on_lease_held, self._find_live)
         manager.start(policy, self.scenario.settings, self.store, self.disk, self, self.secret_keys)
         manager.engine.schedulers.record_to(self._policy_factory.record(number))
         if self.scenario.managers:
@@ -287,6 +287,9 @@ class World:
         for older in self.managers[:-1]:
             if not older.is_terminated:
                 self.spawn(self._retire(older))
+
+    def _find_live(self, name: str) -> SimulatedManager | None:
+        return next((manager for manager in self.live_managers if manager.name == name), None)
 
     async def _retire(self, manager: SimulatedManager) -> None:
         """A replaced manager learns of it some time after it wakes, unless a refused commit tells it first."""

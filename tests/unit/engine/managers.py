@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.engine import Engine
-from shunter.engine.leader_elector import LeaderElector
-from shunter.model.errors import StoreFailed
+from shunter.engine.leader_elector import Deputies, LeaderElector
+from shunter.model.errors import StoreFailed, Unavailable
 from shunter.planning.planner import build_policy
 from shunter.ports.coordination import Lease, ManagerRecord
-from shunter.ports.store import Commit, EndedRun, FinishedJob, LoggedRound, RunKey, Snapshot
+from shunter.ports.store import Commit, EndedRun, FinishedJob, LoggedRound, RunKey, Snapshot, Store
 from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.harness import RecordingWorkers
 
@@ -45,6 +46,7 @@ class TestElection:
         self.term = 0
         self.lease: TestLease | None = None
         self.registered: list[ManagerRecord] = []
+        self.lags: dict[str, Callable[[], float | None]] = {}  # what managers answer; the others do not
         self._is_free = asyncio.Event()
         self._is_free.set()
 
@@ -85,6 +87,11 @@ class TestElection:
 
     async def wait_changed(self) -> None: ...
 
+    async def ask_lag(self, record: ManagerRecord) -> float | None:
+        if record.name not in self.lags:
+            raise Unavailable(f"{record.name} did not answer")
+        return self.lags[record.name]()
+
 
 class CountingStore(MemoryStore):
     """Counts reads, and fails or never answers what it is told to."""
@@ -110,6 +117,7 @@ class CountingStore(MemoryStore):
 
     async def begin_epoch(self, term: int = 0) -> int:
         self._fail("begin_epoch")
+        await self._hang("begin_epoch")
         return await super().begin_epoch(term)
 
     async def snapshot(self) -> Snapshot | None:
@@ -118,6 +126,7 @@ class CountingStore(MemoryStore):
 
     async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
         self._fail("rounds_after")
+        await self._hang("rounds_after")
         rounds = await super().rounds_after(version, limit)
         self.reads["rounds"] += len(rounds)
         return rounds
@@ -137,16 +146,42 @@ class CountingStore(MemoryStore):
         return await super().finished_job(id)
 
 
+class StoreLink:
+    """One manager's way to a store. While it is cut, requests fail at once, or are never answered."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.is_refused = self.is_silent = False
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+
+        async def ask(*arguments: Any) -> Any:
+            if self.is_refused:
+                raise StoreFailed(f"{name}: connection refused")
+            if self.is_silent:
+                await asyncio.Event().wait()
+            return await method(*arguments)
+
+        return ask
+
+
 class Manager:
     """An engine that follows and leads."""
 
     def __init__(
-        self, store: MemoryStore, election: TestElection, formats: Formats = FORMATS, *, is_candidate: bool = True
+        self,
+        store: MemoryStore | StoreLink,
+        election: TestElection,
+        formats: Formats = FORMATS,
+        *,
+        name: str = "leader",
+        is_candidate: bool = True,
     ) -> None:
         clock = VirtualClock()
         self.workers = RecordingWorkers()
         self.engine = Engine(
-            store=store,
+            store=cast("Store", store),
             workers=self.workers,
             policy=build_policy("bin-pack"),
             clock=clock,
@@ -156,7 +191,14 @@ class Manager:
         self.leads = asyncio.Event()
         self.times_led = 0
         elector = LeaderElector(
-            self.engine, election, clock, random.Random(1), self._lead, self._step_down, is_candidate=is_candidate
+            self.engine,
+            election,
+            clock,
+            random.Random(1),
+            self._lead,
+            self._step_down,
+            deputies=Deputies(name, election, clock, election.ask_lag),
+            is_candidate=is_candidate,
         )
         self.running = asyncio.create_task(elector.run())
 
@@ -168,10 +210,12 @@ class Manager:
         self.leads.clear()
 
 
-async def leader_and_follower(store: MemoryStore) -> tuple[Manager, Manager, TestElection]:
+async def leader_and_follower(
+    store: MemoryStore, leader_link: StoreLink | None = None
+) -> tuple[Manager, Manager, TestElection]:
     election = TestElection()
-    leader = Manager(store, election)
+    leader = Manager(leader_link or store, election)
     await leader.leads.wait()
-    follower = Manager(store, election)
+    follower = Manager(store, election, name="follower")
     await follower.engine.wait_committed()
     return leader, follower, election

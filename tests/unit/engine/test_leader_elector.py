@@ -8,7 +8,7 @@ import random
 import pytest
 
 from shunter.engine.cluster_settings import on_set
-from shunter.engine.leader_elector import STORE_LOOK_EVERY_S, STORE_MISSES_MAX
+from shunter.engine.leader_elector import STORE_LOOK_EVERY_S, STORE_LOOK_MAX_S, STORE_MISSES_MAX
 from shunter.engine.round import Round
 from shunter.model.errors import NotLeader, Unavailable
 from shunter.model.rest.manager_views import API
@@ -16,7 +16,7 @@ from shunter.ports.coordination import ManagerRecord
 from shunter.ports.store import LoggedRound
 from shunter.simulation.runtime.loop import run_virtual
 from tests.unit.engine.harness import spec
-from tests.unit.engine.managers import CountingStore, Manager, TestElection, leader_and_follower
+from tests.unit.engine.managers import CountingStore, Manager, StoreLink, TestElection, leader_and_follower
 
 TWO_MANAGERS = [ManagerRecord("leader"), ManagerRecord("follower")]
 
@@ -113,19 +113,21 @@ def test_an_elected_leader_whose_reload_fails_steps_down_so_that_another_one_can
     run_virtual(main, 1)
 
 
-def test_a_leader_that_cannot_read_the_store_hands_over_although_it_has_nothing_to_commit() -> None:
-    """It refuses all submits, because they need history, so no commit fails."""
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_leader_that_cannot_read_the_store_hands_over_although_it_has_nothing_to_commit(is_asked: bool) -> None:
+    """It refuses all submits, because they need history, so no commit fails. Another manager may be too old, or too
+    busy, to say whether it reaches the store."""
 
     async def main(_: random.Random) -> None:
-        leader, follower, election = await leader_and_follower(store := CountingStore())
+        store = CountingStore()
+        leader, follower, election = await leader_and_follower(store, link := StoreLink(store))
         election.registered = TWO_MANAGERS
-        store.failing = {"leading_term", "ended_runs"}
+        if is_asked:
+            election.lags["follower"] = lambda: follower.engine.lag_s
+        link.is_refused = True
         with pytest.raises(Unavailable):
             await leader.engine.submit([spec("refused")], "tester")
-        await asyncio.sleep(STORE_MISSES_MAX * STORE_LOOK_EVERY_S + 0.1)
-        assert not leader.leads.is_set()
-        store.failing = set()
-        await asyncio.wait_for(follower.leads.wait(), 3)
+        await asyncio.wait_for(follower.leads.wait(), STORE_MISSES_MAX * STORE_LOOK_EVERY_S + 0.1)
         await follower.engine.submit([spec("a")], "tester")
         assert leader.engine.is_following
 
@@ -135,15 +137,19 @@ def test_a_leader_that_cannot_read_the_store_hands_over_although_it_has_nothing_
 @pytest.mark.parametrize("silent", ["ended_runs", "commit"])
 def test_a_leader_whose_store_never_answers_hands_over_and_answers_its_callers(silent: str) -> None:
     async def main(_: random.Random) -> None:
-        leader, follower, election = await leader_and_follower(store := CountingStore())
+        store = CountingStore()
+        leader, follower, election = await leader_and_follower(store, link := StoreLink(store))
         election.registered = TWO_MANAGERS
-        store.silent = {"leading_term", silent}
+        election.lags["follower"] = lambda: follower.engine.lag_s
+        store.silent = {silent}
+        submitted = asyncio.create_task(leader.engine.submit([spec("a")], "tester"))
+        await asyncio.sleep(0.1)  # it waits for the store
+        store.silent, link.is_silent = set(), True
         with pytest.raises(Unavailable):
-            await asyncio.wait_for(leader.engine.submit([spec("a")], "tester"), 15)
-        store.silent = set()
+            await asyncio.wait_for(submitted, 15)
         await asyncio.wait_for(follower.leads.wait(), 3)
         await follower.engine.submit([spec("a")], "tester")
-        await leader.engine.wait_committed(follower.engine.committed_version)
+        link.is_silent = False
         assert leader.engine.is_following
 
     run_virtual(main, 1)
@@ -158,6 +164,105 @@ def test_a_leader_that_nobody_can_replace_waits_for_the_store(others: tuple[Mana
         await asyncio.sleep(60)
         assert leader.leads.is_set()
         assert not leader.engine.health_problem
+
+    run_virtual(main, 1)
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_leader_waits_for_a_store_that_no_manager_reaches_and_goes_on_when_it_is_back(silent: bool) -> None:
+    async def main(_: random.Random) -> None:
+        leader, follower, election = await leader_and_follower(store := CountingStore())
+        election.registered = TWO_MANAGERS
+        election.lags["follower"] = lambda: follower.engine.lag_s
+        await leader.engine.submit([spec("a")], "tester")
+        await follower.engine.wait_committed(leader.engine.committed_version)
+        (store.silent if silent else store.failing).update({"leading_term", "rounds_after", "ended_runs"})
+        await asyncio.sleep(60)
+        for manager in (leader, follower):
+            await manager.engine.wait_committed()
+            assert set(manager.engine.state.jobs_by_name["default"]) == {"a"}
+        assert (leader.leads.is_set(), leader.engine.is_following) == (True, False)
+        store.failing, store.silent = set(), set()
+        await asyncio.sleep(1)
+        await leader.engine.submit([spec("b")], "tester")
+        assert (leader.times_led, follower.times_led) == (1, 0)
+
+    run_virtual(main, 1)
+
+
+@pytest.mark.parametrize(("lag_s", "hands_over"), [(0.1, True), (30.0, False), (None, False)])
+def test_a_leader_without_the_store_hands_over_to_a_manager_that_has_just_read_it(
+    lag_s: float | None, hands_over: bool
+) -> None:
+    async def main(_: random.Random) -> None:
+        leader, _follower, election = await leader_and_follower(store := CountingStore())
+        election.registered = TWO_MANAGERS
+        election.lags["follower"] = lambda: lag_s
+        store.failing = {"leading_term"}
+        await asyncio.sleep(STORE_MISSES_MAX * STORE_LOOK_EVERY_S + 0.1)
+        assert leader.engine.is_following == hands_over
+
+    run_virtual(main, 1)
+
+
+def test_a_leader_that_steps_down_without_the_store_answers_reads_of_what_was_committed() -> None:
+    async def main(_: random.Random) -> None:
+        store = CountingStore()
+        leader, follower, election = await leader_and_follower(store, link := StoreLink(store))
+        election.registered = TWO_MANAGERS
+        await leader.engine.submit([spec("a")], "tester")
+        version = leader.engine.committed_version
+        link.is_refused = True
+        await asyncio.wait_for(follower.leads.wait(), 3)
+        await follower.engine.submit([spec("b")], "tester")
+        await asyncio.sleep(30)
+        await leader.engine.wait_committed(version)
+        assert set(leader.engine.state.jobs_by_name["default"]) == {"a"}
+        assert (leader.engine.is_following, leader.engine.health_problem) == (True, "")
+        assert 30 < (leader.engine.lag_s or 0) < 34, "it says how old they are"
+        with pytest.raises(NotLeader):
+            await leader.engine.wait_committed(version + 1)
+        link.is_refused = False
+        await asyncio.sleep(1)
+        await leader.engine.wait_committed(follower.engine.committed_version)
+        assert set(leader.engine.state.jobs_by_name["default"]) == {"a", "b"}
+
+    run_virtual(main, 1)
+
+
+def test_a_leader_that_steps_down_in_the_middle_of_a_commit_answers_no_reads_before_it_has_loaded_the_state() -> None:
+    async def main(_: random.Random) -> None:
+        store = CountingStore()
+        leader, follower, election = await leader_and_follower(store, link := StoreLink(store))
+        election.registered = TWO_MANAGERS
+        store.silent = {"commit"}
+        submitted = asyncio.create_task(leader.engine.submit([spec("a")], "tester"))
+        await asyncio.sleep(0.1)
+        store.silent, link.is_refused = set(), True
+        with pytest.raises(Unavailable):
+            await asyncio.wait_for(submitted, 15)
+        await asyncio.wait_for(follower.leads.wait(), 3)
+        with pytest.raises(Unavailable):
+            await leader.engine.wait_committed()
+        assert leader.engine.lag_s is None
+        link.is_refused = False
+        await asyncio.sleep(1)
+        await leader.engine.wait_committed()
+        assert not leader.engine.state.jobs
+
+    run_virtual(main, 1)
+
+
+def test_a_manager_that_is_elected_while_its_store_does_not_answer_gives_the_lead_back() -> None:
+    """Beginning an epoch may wait for a minute, and another manager may reach the store."""
+
+    async def main(_: random.Random) -> None:
+        leader, follower, election = await leader_and_follower(store := CountingStore())
+        store.silent = {"leading_term", "begin_epoch"}
+        leader.engine.step_down()
+        await asyncio.sleep(STORE_LOOK_MAX_S + 0.1)
+        assert not follower.leads.is_set()
+        assert election.lease is None or not election.lease.is_held()
 
     run_virtual(main, 1)
 

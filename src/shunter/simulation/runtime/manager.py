@@ -12,10 +12,10 @@ from typing import Protocol
 
 from shunter.engine.changes.formats import FORMATS, Formats
 from shunter.engine.engine import Engine
-from shunter.engine.leader_elector import LeaderElector
+from shunter.engine.leader_elector import Deputies, LeaderElector
 from shunter.engine.policy.policy_loop import run_policy_loop
 from shunter.engine.settings import EngineSettings
-from shunter.model.errors import NewerFormat, ShunterError
+from shunter.model.errors import NewerFormat, ShunterError, Unavailable
 from shunter.model.protocol.worker_messages import LogData, ManagerMessage, Shutdown, StatsData
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
@@ -32,6 +32,7 @@ from shunter.watcher.settings import WatcherSettings
 from shunter.watcher.watcher import Watcher
 
 OnEnd = Callable[["SimulatedManager"], None]
+FindLive = Callable[[str], "SimulatedManager | None"]
 
 WATCHER_SETTINGS = WatcherSettings(timeout_s=3.0, return_s=6.0)  # short, so that short faults are enough
 PURGE_EVERY_S = 7.0
@@ -102,8 +103,9 @@ class SimulatedManager:
         """The name and the term of the manager that leads, as this one knows it."""
         return ("", 0) if self.coordination is None else self.coordination.leader_and_term()
 
-    def campaign(self, servers: ElectionServers, on_held: OnHeld) -> None:
+    def campaign(self, servers: ElectionServers, on_held: OnHeld, find_live: FindLive) -> None:
         """Be one of several managers. Called before `start`."""
+        self._find_live = find_live
         self.coordination = SimulatedCoordination(
             self.name, servers, self._true_clock, self.thread_gate, self._rng, on_held
         )
@@ -187,7 +189,11 @@ class SimulatedManager:
             else:
                 lead = partial(self._lead, observer)
                 await self.coordination.register(ManagerRecord(self.name, format=self.formats.newest))
-                await LeaderElector(self.engine, self.coordination, self._clock, self._rng, lead, self._step_down).run()
+                deputies = Deputies(self.name, self.coordination, self._clock, self._ask_lag)
+                elector = LeaderElector(
+                    self.engine, self.coordination, self._clock, self._rng, lead, self._step_down, deputies=deputies
+                )
+                await elector.run()
             if self._is_stopping:
                 await self.wait_terminated()
         except NewerFormat as error:
@@ -197,6 +203,13 @@ class SimulatedManager:
         finally:
             self._cancel_background_tasks()
             self._end()
+
+    async def _ask_lag(self, other: ManagerRecord) -> float | None:
+        """A paused process does not answer."""
+        found = self._find_live(other.name)
+        if found is None or not found.gate.is_running:
+            raise Unavailable(f"{other.name} did not answer")
+        return found.engine.lag_s
 
     async def _run_alone(self, observer: ManagerObserver) -> None:
         await self.engine.start()
