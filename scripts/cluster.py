@@ -4,10 +4,12 @@ ordinary processes on loopback. Called by `make cluster` and `make cluster-down`
     cluster.py up FOLDER      start what is not running, and say what to try
     cluster.py down FOLDER    stop everything, and remove the folder
 
-The folder has a home for each process, `logs/`, `pids/NAME.pid`, and `env` to source."""
+The folder has a home for each process, `logs/`, `pids/NAME.pid`, `env` to source, and `secrets.key` for the secrets of
+jobs."""
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import pwd
@@ -167,6 +169,7 @@ class Cluster:
             environment = {
                 "SHUNTER_HOME": str(self._folder / name),
                 "SHUNTER_STORE_URL_FILE": str(self._folder / "store-url"),
+                "SHUNTER_SECRETS_KEY_FILE": str(self._secrets_key),
             }
             return Process(name, command, self._is_listening(name), environment)
 
@@ -210,7 +213,11 @@ class Cluster:
         return ports
 
     def _write_secrets(self) -> None:
-        """All managers have the same tokens."""
+        """All managers have the same tokens, and the same key for the secrets of jobs."""
+        if not self._secrets_key.exists():
+            own = self._folder / MANAGERS[0] / self._secrets_key.name  # somebody may have made one
+            key = own.read_text() if own.exists() else f"{base64.b64encode(secrets.token_bytes(32)).decode()}\n"
+            _write_secret(self._secrets_key, key)
         for name in ("token", "worker-token"):
             first = self._folder / MANAGERS[0] / name
             if not first.exists():
@@ -230,6 +237,10 @@ class Cluster:
             path = self._folder / manager / "config.toml"
             if not path.exists():
                 path.write_text(f'[api]\nlimits = "{redis}"\nrequests_per_s = {REQUESTS_PER_S}\n')
+
+    @property
+    def _secrets_key(self) -> Path:
+        return self._folder / "secrets.key"
 
     def _client_environment(self) -> dict[str, str]:
         urls = ",".join(f"http://127.0.0.1:{self._ports[name]}" for name in MANAGERS)

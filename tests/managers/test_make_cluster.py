@@ -16,6 +16,13 @@ import pytest
 from tests.manager_cluster import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.smoke, pytest.mark.timeout(300)]
+GREET = """
+kind: Job
+metadata: {name: greet}
+spec:
+  command: [sh, -c, echo $GREETING]
+  secrets: [{name: greeting, env: GREETING}]
+"""
 SCRIPT = Path(__file__).parents[2] / "scripts" / "cluster.py"
 
 
@@ -56,13 +63,18 @@ def test_a_cluster_survives_its_leader_and_is_made_whole_again(folder: Path) -> 
     redis = ["redis-cli", "-p", str(json.loads((folder / "ports.json").read_text())["redis"]), "info", "commandstats"]
     assert "cmdstat_evalsha" in subprocess.run(redis, capture_output=True, text=True, check=True).stdout
 
+    shunter(folder, "secret set greeting << EOF\nsaid in secret\nEOF\n")
     os.kill(int((folder / "pids" / f"{leader}.pid").read_text()), signal.SIGKILL)
     assert shunter(folder, "run -- echo still here") == "still here\n"
     wait_for(lambda: any(each["role"] == "leader" for name, each in managers(folder).items() if name != leader), "one")
 
+    (folder / "greet.yaml").write_text(GREET)
+    said = shunter(folder, f"submit --wait {folder}/greet.yaml 2>&1; shunter logs greet")
+    assert "said in secret" in said, "the next leader has the same key"
+
     assert call("up", folder).splitlines()[0] == f"started {leader}"
     assert sorted(managers(folder)) == ["m1", "m2", "m3"]
-    for path in (folder / "env", folder / "store-url", folder / "m1" / "token"):
+    for path in (folder / "env", folder / "store-url", folder / "secrets.key", folder / "m1" / "token"):
         assert path.stat().st_mode & 0o077 == 0, path
 
     pids = [int(path.read_text()) for path in (folder / "pids").iterdir()]
