@@ -11,6 +11,7 @@ import pytest
 
 from shunter.adapters.certificates.issuing import make_key, make_request
 from shunter.model.errors import Busy, Unauthorized
+from shunter.model.identity.join_tokens import parse_join_token
 from shunter.sdk.client import Client, connect
 from tests.etcd_servers import etcd_servers
 from tests.fake_issuer import CLIENT_ID, FakeIssuer, running_issuer
@@ -84,7 +85,7 @@ def cluster(place: Place) -> Iterator[TlsCluster]:
 def test_a_join_token_works_once_also_at_another_manager_after_a_fail_over(place: Place, cluster: TlsCluster) -> None:
     leader = cluster.leader()
     with cluster.client(place.others(leader)[0]) as client:
-        token = client.create_join_token("w1")
+        token = parse_join_token(client.create_join_token("w1").token, "token")
     cluster.kill(leader)
     request = make_request(make_key())
     with cluster.client(place.others(leader)[1]) as client:
