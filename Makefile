@@ -91,6 +91,7 @@ docs: setup ## regenerate cli.md, events.md, lifecycles.md, metrics.md and schem
 	$(BIN)/python scripts/generate_events_page.py
 	$(BIN)/python scripts/generate_metrics_page.py
 	$(BIN)/python scripts/generate_alerts.py
+	$(BIN)/python scripts/generate_dashboards.py
 	$(BIN)/python scripts/generate_cli_docs.py
 	$(BIN)/python scripts/generate_schema.py
 

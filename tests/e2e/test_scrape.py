@@ -15,6 +15,12 @@ from shunter.model.metrics.exposition import CONTENT_TYPE
 from tests.e2e.cluster import Cluster
 
 parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="make setup installs it")
+TESTBED = """
+apiVersion: batchjob.gcr.io/v1alpha1
+kind: Testbed
+metadata: {name: lab}
+spec: {nodeLabel: lab, slotsPerNode: 1, resourcesPerSlot: {cpu: 100m}}
+"""
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 
 
@@ -31,6 +37,7 @@ def test_a_scrape_the_list_and_the_docs_page_name_the_same_metrics(home: Cluster
     home.up("--cpu", "2", "--memory", "1Gi", "--resource", "gpu=2")
     home.shunter("queue", "set", "night", "--running-max", "5")
     home.shunter("tenant", "create", "red", "--quota", "queued=5")
+    home.shunter("apply", "-f", "-", stdin=TESTBED)
     home.shunter("run", "-n", "3", "--", "true")
     url = json.loads((home.home / "cluster.json").read_text())["url"] + "/metrics"
     kind, families = scrape(url, (home.home / "token").read_text().strip())

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 import runpy
 from pathlib import Path
+
+import pytest
+import yaml
+
+from shunter.model.metrics.catalogue import METRICS
+from shunter.model.metrics.metric import Metric, MetricKind
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,6 +47,38 @@ def test_the_alert_rules_are_what_make_docs_writes_and_have_runbooks() -> None:
     assert written == generator["alert_rules"](), "run `make docs` and commit deploy/prometheus/shunter-alerts.yml"
     runbooks = {path.name for path in (ROOT / "docs" / "operations" / "runbooks").glob("*.md")}
     assert runbooks == {alert.runbook for alert in generator["ALERTS"]}
+
+
+def test_the_dashboards_are_what_make_docs_writes() -> None:
+    pytest.importorskip("grafana_foundation_sdk", reason="make setup installs it")
+    generator = runpy.run_path(str(ROOT / "scripts" / "generate_dashboards.py"))
+    folder = ROOT / "deploy" / "grafana" / "dashboards"
+    written = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    assert written == generator["dashboard_files"](), "run `make docs` and commit deploy/grafana/dashboards/"
+    known = {name for metric in METRICS for name in _series_of(metric)}
+    used = {name for _, _, expr in generator["all_queries"]() for name in re.findall(r"(?:shunter|process)_\w+", expr)}
+    assert used <= known
+
+
+def _series_of(metric: Metric) -> set[str]:
+    suffixes = ("_bucket", "_count", "_sum") if metric.kind is MetricKind.HISTOGRAM else ("",)
+    return {metric.sample_name + suffix for suffix in suffixes}
+
+
+def test_data_sources_and_dashboards_of_grafana_fit() -> None:
+    folder = ROOT / "deploy" / "grafana"
+    sources = yaml.safe_load((folder / "provisioning" / "datasources" / "shunter.yml").read_text())["datasources"]
+    assert {each["type"]: each["uid"] for each in sources} == {
+        "prometheus": "shunter-prometheus",
+        "alertmanager": "shunter-alertmanager",
+    }
+    panels = [
+        panel
+        for path in (folder / "dashboards").iterdir()
+        for panel in json.loads(path.read_text(encoding="utf-8"))["panels"]
+    ]
+    targets = [target for panel in panels for target in panel["targets"]]
+    assert {each["datasource"]["uid"] for each in (*panels, *targets)} == {"shunter-prometheus"}
 
 
 def test_one_variable_scales_all_times_of_the_alerts() -> None:

@@ -4,7 +4,7 @@ for /metrics."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from shunter.engine.identity.tenant_use import tenant_use
@@ -16,10 +16,14 @@ from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.model.metrics import catalogue as m
 from shunter.model.metrics.exposition import Exposition
 from shunter.model.metrics.metric import LABEL_VALUES_MAX, OTHER, Metric, fold_labels
+from shunter.model.objects.batch_jobs import BatchJobState
+from shunter.model.objects.schedulings import SchedulingState
+from shunter.model.objects.testbeds import SlotState, TestbedState
 from shunter.model.resources import CPU, MEMORY, STANDARD
 
 _LIVE_TASKS = (TaskState.WAITING, TaskState.QUEUED, TaskState.ASSIGNED, TaskState.RUNNING, TaskState.STOPPING)
 _LIVE_JOBS = (JobState.PENDING, JobState.RUNNING, JobState.STOPPING)
+ObjectState = TestbedState | BatchJobState | SchedulingState
 _UP = (NodeState.READY, NodeState.DRAINING, NodeState.DRAINED)
 
 
@@ -32,6 +36,7 @@ def put_cluster(exposition: Exposition, state: State) -> None:
     _put_tenants(exposition, state)
     _put_resources(exposition, state)
     _put_nodes(exposition, state)
+    _put_objects(exposition, state)
 
 
 def _put_queues(exposition: Exposition, state: State) -> None:
@@ -105,6 +110,27 @@ def _put_machine(exposition: Exposition, node: NodeRecord) -> None:
     )
     for metric, value in values:
         exposition.put(metric, value, node.name)
+
+
+def _put_objects(exposition: Exposition, state: State) -> None:
+    """Objects of this store; those of Kubernetes are not known here. Slots of testbeds beyond the limit are added."""
+    objects = state.objects
+    testbeds, jobs, schedulings = objects.testbeds.values(), objects.batch_jobs.values(), objects.schedulings.values()
+    _put_states(exposition, m.TESTBEDS, TestbedState, (each.status.state for each in testbeds))
+    _put_states(exposition, m.BATCH_JOBS, BatchJobState, (each.status.state for each in jobs))
+    _put_states(exposition, m.SCHEDULINGS, SchedulingState, (each.status.state for each in schedulings))
+    slots: dict[str, Counter[SlotState]] = {}
+    for number, (name, testbed) in enumerate(objects.testbeds.items()):
+        label = str(name) if number < LABEL_VALUES_MAX else OTHER
+        slots.setdefault(label, Counter()).update(slot.state for slot in testbed.status.slots)
+    for label, counts in slots.items():
+        for slot_state in SlotState:
+            exposition.put(m.TESTBED_SLOTS, counts[slot_state], label, slot_state.wire_name)
+
+
+def _put_states(exposition: Exposition, metric: Metric, kind: type[ObjectState], states: Iterable[ObjectState]) -> None:
+    counts = Counter(states)
+    exposition.put_each(metric, ((each.wire_name, counts[each]) for each in kind))
 
 
 def put_counters(exposition: Exposition, metrics: RoundMetrics, state: State) -> None:

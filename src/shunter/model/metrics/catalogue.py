@@ -65,6 +65,12 @@ NODE_DISK_FREE = _leader(
 NODE_DISK_SIZE = _leader(
     "shunter_node_disk_size_bytes", about="Size of the disk of the worker's home.", labels=("node",), unit="bytes"
 )
+TESTBEDS = _leader("shunter_testbeds", about="Testbeds.", labels=("state",))
+TESTBED_SLOTS = _leader(
+    "shunter_testbed_slots", about="Slots of a testbed, NAMESPACE/NAME.", labels=("testbed", "state")
+)
+BATCH_JOBS = _leader("shunter_batch_jobs", about="BatchJobs.", labels=("state",))
+SCHEDULINGS = _leader("shunter_schedulings", about="Schedulings that were not deleted.", labels=("state",))
 STATE_VERSION = _leader("shunter_state_version", about="Version of the committed state; each commit adds 1.")
 
 # ---- what a manager does ----
