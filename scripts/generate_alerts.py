@@ -28,7 +28,7 @@ WARNING, CRITICAL, NONE = "warning", "critical", "none"
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """`expr` has windows as <SECONDS>, which are scaled like `for_s`."""
+    """`expr` has windows as <SECONDS> and lengths of time as #SECONDS#, which are scaled like `for_s`."""
 
     name: str
     expr: str
@@ -90,6 +90,11 @@ ALERTS = (
         300, CRITICAL, "{{ $value | humanizePercentage }} of the disk are free.",
     ),
     Alert(
+        "ShunterCertificateExpiring",
+        "(shunter_certificate_expiry_timestamp_seconds > 0) - time() < #1209600#", 300, WARNING,
+        "The certificate of {{ $labels.instance }} expires in {{ $value | humanizeDuration }}.",
+    ),
+    Alert(
         "ShunterEventLoopStalled", "increase(shunter_event_loop_stalls_total[<300>]) > 1", 0, WARNING,
         "{{ $labels.instance }} did not answer for half a second, several times.",
     ),
@@ -115,6 +120,7 @@ def alert_rules(scale: float = 1.0, runbooks: str = RUNBOOKS) -> str:
 
 def _rule(alert: Alert, scale: float, runbooks: str) -> str:
     expr = re.sub(r"<(\d+)>", lambda found: _duration(float(found[1]) * scale), alert.expr)
+    expr = re.sub(r"#(\d+)#", lambda found: f"{float(found[1]) * scale:.0f}", expr)
     return f"""\
       - alert: {alert.name}
         expr: {_quoted(expr)}

@@ -56,6 +56,7 @@ def test_a_scrape_the_list_and_the_docs_page_name_the_same_metrics(home: Cluster
     assert samples["shunter_jobs_submitted_total"] == 1
     assert samples["process_resident_memory_bytes"] > 2**20
     assert samples["shunter_store_size_bytes"] > 0
+    assert samples["shunter_certificate_expiry_timestamp_seconds"] == 0
 
 
 def test_a_scrape_needs_a_token_and_a_viewer_is_enough(home: Cluster) -> None:

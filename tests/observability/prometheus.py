@@ -35,7 +35,9 @@ alerting:
     - static_configs: [{{targets: ["{alertmanager}"]}}]
 scrape_configs:
   - job_name: shunter
+    scheme: {scheme}
     authorization: {{credentials_file: {key}}}
+    tls_config: {{ca_file: "{ca}"}}
     static_configs: [{{targets: ["{target}"]}}]
 """
 
@@ -79,15 +81,21 @@ class Monitoring:
 
 
 @contextmanager
-def running_monitoring(folder: Path, target: str, key: Path) -> Iterator[Monitoring]:
-    """Both servers, which scrape one manager, with all times of the alerts scaled."""
+def running_monitoring(folder: Path, target: str, key: Path, ca: Path | None = None) -> Iterator[Monitoring]:
+    """Both servers, which scrape one manager, with all times of the alerts scaled. `ca` signed its certificate."""
     for program, target_name in (("prometheus", "prometheus"), ("prometheus-alertmanager", "alertmanager")):
         if shutil.which(program) is None:
             pytest.skip(f"{target_name} not found: make setup-observability installs it")
     monitoring = Monitoring(free_address(), free_address())
     rules = runpy.run_path(str(ROOT / "scripts" / "generate_alerts.py"))["alert_rules"](SCALE)
     (folder / "alerts.yml").write_text(rules)
-    config = CONFIG.format(alertmanager=monitoring.alertmanager, target=target, key=key)
+    config = CONFIG.format(
+        alertmanager=monitoring.alertmanager,
+        target=target,
+        key=key,
+        scheme="http" if ca is None else "https",
+        ca=ca or "",
+    )
     (folder / "prometheus.yml").write_text(config)
     (folder / "alertmanager.yml").write_text("route: {receiver: none, group_wait: 0s}\nreceivers: [{name: none}]\n")
     commands = (

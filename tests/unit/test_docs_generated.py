@@ -86,4 +86,5 @@ def test_one_variable_scales_all_times_of_the_alerts() -> None:
     usual, scaled = generator["alert_rules"](), generator["alert_rules"](1 / 60)
     assert "[300s]" in usual and "for: 900s" in usual
     assert "[5s]" in scaled and "for: 15s" in scaled
+    assert "time() < 1209600" in usual and "time() < 20160" in scaled
     assert not {"[300s]", "[900s]", "for: 900s", "for: 120s"} & set(scaled.split())

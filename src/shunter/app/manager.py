@@ -38,6 +38,7 @@ from shunter.app.sign_in.external_users import build_external_users, read_oidc_s
 from shunter.app.storage.scheduled_backups import ScheduledBackups
 from shunter.app.storage.secret_keys import build_secret_keys
 from shunter.app.storage.stores import MEMORY, SQLITE, build_store, choose_store, public_store_name
+from shunter.app.tls.certificate_probe import CertificateProbe
 from shunter.app.tls.setup import prepare_tls, worker_authority
 from shunter.app.tls.tls_files import TlsFiles
 from shunter.app.worker_backends import LocalBackend, SimulatedBackend, WorkerBackend
@@ -269,6 +270,7 @@ class Manager:
                 ProcessProbe(),
                 self._loop_probe,
                 DiskProbe(self._home.folder, self._store_file),
+                CertificateProbe(self._tls),
             ),
         )
 

@@ -46,6 +46,11 @@ def inspect(pem: bytes) -> CertificateInfo:
     )
 
 
+def first_expiry_s(pem: bytes) -> float:
+    """When the first of the certificates in PEM text expires. Raises ValueError."""
+    return min(each.not_valid_after_utc.timestamp() for each in x509.load_pem_x509_certificates(pem))
+
+
 def certifies(pem: bytes, key: ec.EllipticCurvePrivateKey) -> bool:
     """Whether the first certificate of PEM text is for this key. Raises ValueError."""
     return x509.load_pem_x509_certificate(pem).public_key() == key.public_key()

@@ -89,6 +89,10 @@ LAST_SNAPSHOT = _manager(
     "shunter_last_snapshot_timestamp_seconds", about="When this manager last saved a snapshot; 0: not yet.",
     unit="seconds",
 )  # fmt: skip
+CERTIFICATE_EXPIRY = _manager(
+    "shunter_certificate_expiry_timestamp_seconds",
+    about="When the certificate of the manager or one of its chain expires; 0: no TLS.", unit="seconds",
+)  # fmt: skip
 SNAPSHOTS = _counter("shunter_snapshots", about="Snapshots that were begun.", labels=("result",))
 ROUNDS = _fast("shunter_round_duration_seconds", about="Duration of rounds, from the first command to the answers.")
 COMMITS = _fast("shunter_commit_duration_seconds", about="Duration of commits of the store.")
