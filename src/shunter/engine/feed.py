@@ -74,7 +74,7 @@ class JobWatch:
 
 class Feed:
     def __init__(self) -> None:
-        self.version = 0  # of the last round that was published; 0 before the first
+        self.version = 0  # of the last round that was published, or that was in the state when it was loaded
         self._subscriptions: set[Subscription] = set()
         self._watches: dict[int, list[JobWatch]] = {}
 

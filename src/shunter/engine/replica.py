@@ -54,6 +54,7 @@ class Replica:
         if self._was_loaded:
             self.feed.end()
         self.state, self.is_current, self._was_loaded = state, True, True
+        self.feed.version = state.version
 
     async def _read_on(self) -> list[LoggedRound]:
         try:

@@ -69,7 +69,9 @@ class Events:
         return EventPage(found, following, len(found))
 
     async def subscribe(self, query: EventQuery) -> AsyncGenerator[bytes, None]:
-        await self._engine.wait_committed()
+        """Raises NotLeader at a follower that does not reach the position soon: it could not tell which events of that
+        round come after it."""
+        await self._engine.wait_committed(0 if query.after is None else query.after.version)
         self._subject(query)  # it may be refused
         if query.after is not None:
             await self.check_position(query.after)
@@ -80,10 +82,10 @@ class Events:
         await self._store.rounds_after(_last_consumed_version(after), 1)
 
     async def stored(self, query: EventQuery) -> AsyncGenerator[EventView, None]:
-        """All events by now that match; needs `after`, ignores `limit`."""
+        """All events that the state has and that match; needs `after`, ignores `limit`."""
         assert query.after is not None
         version = _last_consumed_version(query.after)
-        while rounds := await self._store.rounds_after(version, ROUNDS_PER_READ):
+        while rounds := await self._rounds_after(version):
             for logged in rounds:
                 for event in self._render(_published(logged), query, query.after):
                     yield event
@@ -97,7 +99,7 @@ class Events:
         if query.after is not None:
             version = _last_consumed_version(query.after)
         while True:
-            while is_behind and (rounds := await self._store.rounds_after(version, ROUNDS_PER_READ)):
+            while is_behind and (rounds := await self._rounds_after(version)):
                 for logged in rounds:
                     if events := self._render(_published(logged), query, query.after):
                         yield b"".join(map(encode_event, events))

@@ -31,7 +31,7 @@ class JobWatches:
 
     async def open(self, job: JobReference, after: EventPosition | None) -> AsyncGenerator[JobNews, None]:
         """Raises NotFound for the job, and Gone for a position whose events are not stored any more."""
-        await self._engine.wait_committed()
+        await self._engine.wait_committed(0 if after is None else after.version)
         version = self._engine.state.version
         view = await self._runs.view(job)
         if not view.run:
