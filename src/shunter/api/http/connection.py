@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -43,14 +44,14 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._limits.on_open()
+        self._limits.on_open(self, transport.abort)
         if self._limits.is_exhausted:
             self._refuse(503, "too many connections", self._full_text())
             return
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._limits.on_close()
+        self._limits.on_close(self)
         self._cancel_timers()
         super().connection_lost(exc)
 
@@ -73,6 +74,7 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._is_in_headers, self._is_in_body = False, True
+        self._limits.on_request(self)
         now = self.loop.time()
         self._body_deadline = now + self._timeouts.body_s
         self._deadline = now + self._timeouts.body_pause_s
@@ -99,6 +101,11 @@ class Connection(HttpToolsProtocol):
             if self._drained_bytes > DRAINED_BYTES_MAX:
                 self.transport.close()
 
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete:  # else the next request has come already
+            self._limits.on_answered(self, self.transport.abort)
+
     def on_message_complete(self) -> None:
         self._is_in_body = False
         self._deadline = NEVER
@@ -111,6 +118,7 @@ class Connection(HttpToolsProtocol):
         """The new protocol has its own time-outs; it reports the end of the connection."""
         self._cancel_timers()
         if not self.transport.is_closing():  # else it was refused
+            self.ws_protocol_class = partial(cast("Any", self.ws_protocol_class), self)  # type: ignore[assignment]
             super().handle_websocket_upgrade()
 
     def pause_writing(self) -> None:

@@ -129,10 +129,10 @@ def _detect_dead_peers(listen_socket: socket.socket) -> None:
             listen_socket.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
-def _websocket_protocol(limits: ConnectionLimits, **arguments: Any) -> Any:
+def _websocket_protocol(limits: ConnectionLimits, connection: object, **arguments: Any) -> Any:
     """The protocol for a connection that becomes a WebSocket."""
     protocol = _websocket_protocol_class()(**arguments)
-    protocol.limits = limits
+    protocol.limits, protocol.connection = limits, connection
     return protocol
 
 
@@ -146,9 +146,10 @@ def _websocket_protocol_class() -> Any:
 
     class AbortableProtocol(WebSocketsSansIOProtocol):
         limits: ConnectionLimits
+        connection: object  # as which it is counted
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self.limits.on_close()
+            self.limits.on_close(self.connection)
             super().connection_lost(exc)
 
         def handle_connect(self, event: Any) -> None:

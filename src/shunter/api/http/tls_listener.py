@@ -9,6 +9,8 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 from shunter.api.limits.connection_limits import ConnectionLimits
 from shunter.log import Log
@@ -51,23 +53,30 @@ class TlsListener:
                 log.warning("connection.not_accepted", error=error)
                 await asyncio.sleep(ACCEPT_AGAIN_S)
                 continue
+            protocol = self._make_protocol()
+            self._limits.on_open(protocol, partial(_shut_down, accepted))
             if self._limits.is_exhausted:
+                self._limits.on_close(protocol)
                 accepted.close()
                 continue
-            self._limits.on_open()
-            handshake = self._loop.create_task(self._shake_hands(accepted))
+            handshake = self._loop.create_task(self._shake_hands(accepted, protocol))
             self._handshakes.add(handshake)
             handshake.add_done_callback(self._handshakes.discard)
 
-    async def _shake_hands(self, accepted: socket.socket) -> None:
+    async def _shake_hands(self, accepted: socket.socket, protocol: asyncio.Protocol) -> None:
         timeouts = self._limits.timeouts
         timeout_s = timeouts.reserve_header_s if self._limits.is_full else timeouts.header_s
         try:
             await self._loop.connect_accepted_socket(
-                self._make_protocol, accepted, ssl=self._context, ssl_handshake_timeout=timeout_s
+                lambda: protocol, accepted, ssl=self._context, ssl_handshake_timeout=timeout_s
             )
         except OSError as error:  # wrong versions, plain HTTP, nothing at all
             log.debug("connection.no_tls", error=error)
+            self._limits.on_close(protocol)
             accepted.close()
-        finally:
-            self._limits.on_close()
+
+
+def _shut_down(accepted: socket.socket) -> None:
+    """Its handshake fails."""
+    with suppress(OSError):  # the peer has gone
+        accepted.shutdown(socket.SHUT_RDWR)

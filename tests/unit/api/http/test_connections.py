@@ -6,17 +6,23 @@ import asyncio
 import json
 import resource
 import socket
+import ssl
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 import pytest
 from websockets.asyncio.client import connect
 
+from shunter.adapters.certificates.authority import Authority
+from shunter.adapters.certificates.issuing import Subject, key_pem, make_key, utc
 from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.api.http import connection
 from shunter.api.http.app import OPEN_EXTERNAL_LISTENER, ApiSettings, build_app
 from shunter.api.http.server import HttpServer, serve
 from shunter.api.limits.connection_limits import ConnectionLimits, ConnectionTimeouts
+from shunter.model.identity.certified_names import Bearer, CertifiedName
 from shunter.ports.jobs import LogChunk
 from tests.unit.api.asgi_client import AUTHORIZED, Client, manifest
 from tests.unit.api.fake_gateway import FakeGateway
@@ -25,6 +31,7 @@ from tests.unit.api.live_server import live_server
 SHORT = ConnectionTimeouts(header_s=0.05, body_pause_s=0.05, body_s=0.2, write_s=0.05, header_bytes_max=2_000)
 PATIENT = replace(SHORT, header_s=10.0)  # for requests whose headers come
 TOKEN = f"authorization: {AUTHORIZED['authorization']}\r\n"
+HEALTH = "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n"
 WAIT_S = 20.0
 
 
@@ -156,37 +163,114 @@ async def test_health_checks_are_answered_while_half_requests_fill_their_reserve
     for _, writer in taken:
         writer.write(b"GET /healthz HTTP/1.1\r\nx-slow: ")
     async with asyncio.timeout(WAIT_S):
-        while not (await converse(server, "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n")).startswith(
-            b"HTTP/1.1 200"
-        ):
+        while not (await converse(server, HEALTH)).startswith(b"HTTP/1.1 200"):
             await asyncio.sleep(0.01)
     for _, writer in taken:
         writer.close()
     await server.stop()
 
 
-async def test_beyond_the_limit_only_health_checks_are_answered() -> None:
+async def open_stream(server: HttpServer) -> asyncio.StreamWriter:
+    """A connection that is busy."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"GET /api/v1/events?follow=true HTTP/1.1\r\n{TOKEN}\r\n".encode())
+    await reader.readuntil(b"HTTP/1.1 200")
+    return writer
+
+
+async def test_if_all_connections_are_busy_only_health_checks_are_answered() -> None:
     limits = ConnectionLimits(2, health_reserve=2)
     server, _ = await start(limits)
-    taken = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
-    health = "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n"
+    taken = [await open_stream(server) for _ in range(2)]
     cluster = f"GET /api/v1/cluster HTTP/1.1\r\n{TOKEN}connection: close\r\n\r\n"
     websocket = "GET /scheduler HTTP/1.1\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n"
-    assert (await converse(server, health)).startswith(b"HTTP/1.1 200")
+    assert (await converse(server, HEALTH)).startswith(b"HTTP/1.1 200")
     for text in (cluster, websocket):
         answer = await converse(server, text)
         assert answer.startswith(b"HTTP/1.1 503")
         assert b"retry-after: " in answer
         assert b"more than 2 connections are open" in answer
-    taken += [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
-    while limits.open < 4:
-        await asyncio.sleep(0.01)
-    assert (await converse(server, health)).startswith((b"HTTP/1.1 503", b"reset"))
-    for _, writer in taken:
+    for writer in taken:
         writer.close()
     while limits.open:
         await asyncio.sleep(0.01)
     assert (await converse(server, cluster)).startswith(b"HTTP/1.1 200")
+    await server.stop()
+
+
+@pytest.mark.parametrize(
+    "said", ["", "GET /api/v1/cluster HTTP/1.1\r\nx-slow: ", "POST /api/v1/jobs HTTP/1.1\r\ncontent-length: 9\r\n\r\n"],
+    ids=["nothing", "half of the headers", "no body, and no token"],
+)  # fmt: skip
+async def test_whoever_owes_a_request_keeps_nobody_out(said: str) -> None:
+    limits = ConnectionLimits(4, health_reserve=2)
+    server, _ = await start(limits)
+    cluster = f"GET /api/v1/cluster HTTP/1.1\r\n{TOKEN}connection: close\r\n\r\n"
+    stream = await open_stream(server)
+    taken = []
+    for _ in range(20):
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(said.encode())
+        taken.append(writer)
+        for text in (HEALTH, cluster):
+            assert (await converse(server, text)).startswith(b"HTTP/1.1 200")
+        assert limits.open <= 4
+    assert not stream.is_closing()
+    for writer in (stream, *taken):
+        writer.close()
+    async with asyncio.timeout(WAIT_S):
+        while limits.open:
+            await asyncio.sleep(0.01)
+    await server.stop()
+
+
+async def test_handshakes_that_do_not_come_keep_nobody_out(tmp_path: Path) -> None:
+    limits = ConnectionLimits(4, health_reserve=2)
+    app = build_app(FakeGateway(), ApiSettings())
+    server = await serve(app, limits=limits, tls=_server_context(tmp_path))
+    trusting = ssl.create_default_context(cadata=Authority(tmp_path / "ca").bundle().decode())
+    taken = []
+    for _ in range(20):
+        taken.append((await asyncio.open_connection("127.0.0.1", server.port))[1])
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=trusting)
+        writer.write(HEALTH.encode())
+        assert (await reader.read()).startswith(b"HTTP/1.1 200")
+        writer.close()
+        assert limits.open <= 4
+    for each in taken:
+        each.close()
+    async with asyncio.timeout(WAIT_S):
+        while limits.open:
+            await asyncio.sleep(0.01)
+    await server.stop()
+
+
+def _server_context(folder: Path) -> ssl.SSLContext:
+    key, now = make_key(), utc(time.time())
+    authority = Authority(folder / "ca")
+    authority.create("test", 1000.0, now)
+    subject = Subject(CertifiedName(Bearer.MANAGER, "m1"), ("127.0.0.1",))
+    (folder / "s.crt").write_bytes(authority.issue(subject, key.public_key(), 1000.0, now))
+    (folder / "s.key").write_bytes(key_pem(key))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "s.crt", folder / "s.key")
+    return context
+
+
+async def test_a_client_between_two_requests_outlasts_whoever_never_sent_one() -> None:
+    server, _ = await start(ConnectionLimits(3))
+    ask = f"GET /api/v1/cluster HTTP/1.1\r\n{TOKEN}\r\n".encode()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    taken = []
+    async with asyncio.timeout(WAIT_S):
+        for _ in range(10):
+            writer.write(ask)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200")
+            await reader.readexactly(int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0]))
+            taken.append((await asyncio.open_connection("127.0.0.1", server.port))[1])
+    for each in (writer, *taken):
+        each.close()
     await server.stop()
 
 
