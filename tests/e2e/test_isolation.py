@@ -15,6 +15,7 @@ from tests.e2e.manifests import as_yaml, job, shell
 from tests.e2e.remote import RemoteCluster
 
 IS_ROOT = os.geteuid() == 0
+CONTEXTS = '{"current": "local", "contexts": {}}'
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -68,6 +69,32 @@ def test_a_task_does_not_find_the_secrets_of_a_manager_that_was_down(make_home: 
         remote.manager.shunter("run", "--", "cat", str(remote.manager.home / "store.db"), code=1)
     remote.manager.down("--cluster", "--yes")
     process.communicate(timeout=COMMAND_MAX_S)
+
+
+def test_what_commands_write_is_for_their_user_alone(cluster: Cluster, tmp_path: Path) -> None:
+    for words in (("flight", "export"), ("audit", "export"), ("backup",), ("debug", "bundle")):
+        file = tmp_path / "-".join(words)
+        writing = cluster.begin(*words, str(file), umask=0)
+        writing.communicate(timeout=COMMAND_MAX_S)
+        assert (writing.returncode, stat.S_IMODE(file.stat().st_mode)) == (0, 0o600), words
+
+
+def test_a_task_finds_no_sign_in_of_its_user(home: Cluster, tmp_path: Path) -> None:
+    """Neither one that was made after the cluster started, nor one that was renewed."""
+    folder = tmp_path / "config" / "shunter"
+    home.environment["XDG_CONFIG_HOME"] = str(folder.parent)
+    home.up()
+    [node] = home.items("nodes")
+    if node["isolation"] == "none":
+        pytest.skip("this machine allows no mount namespace")
+    draft = folder / "draft"
+    for name, text in (("contexts.json", CONTEXTS), ("logins.json", "{}"), ("logins.json", "{ }")):
+        draft.write_text(text)
+        draft.chmod(0o600)
+        draft.rename(folder / name)
+        said = home.shunter("run", "--", "sh", "-c", f"ls -A {folder}; cat {folder}/*", code=1)
+        assert said.out == ""
+    home.down()
 
 
 def test_nodes_show_the_isolation_and_a_job_that_no_node_is_fit_for_says_why(cluster: Cluster) -> None:

@@ -41,7 +41,7 @@ def make_cluster_home(folder: Path) -> Path:
 
 
 def can_hide(home: Path) -> bool:
-    masks = json.dumps({"homes": [str(home)], "files": [], "worker": str(home / "worker")})
+    masks = json.dumps({"homes": [str(home)], "files": [], "folders": [], "worker": str(home / "worker")})
     return subprocess.run([*PYTHON, MASKED_EXEC, masks], capture_output=True, check=False).returncode == 0
 
 
@@ -80,6 +80,48 @@ async def test_a_task_finds_none_of_the_files_in_the_home_of_its_cluster(tmp_pat
     assert not (home / "new").exists()
 
 
+async def test_a_file_in_a_private_folder_stays_hidden_when_another_one_replaces_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home, folder = make_cluster_home(tmp_path / "cluster"), tmp_path / "keys"
+    if not can_hide(home):
+        pytest.skip("this machine allows no mount namespace")
+    folder.mkdir(mode=0o700)
+    key = folder / "key"
+    key.write_text("secret")
+    async with open_harness(home, cluster_homes=(home,), secret_files=(key,)) as harness:
+        for first in range(3):
+            (folder / "draft").write_text("secret")
+            (folder / "draft").rename(key)
+            assert "secret" not in await output(harness, "sh", "-c", f"ls {folder}; cat {folder}/*", first=first)
+    assert "secrets.replaceable" not in caplog.text
+
+
+@pytest.mark.parametrize("why", ["others may read the folder", "it has folders", "tasks work there", "a link"])
+async def test_of_a_file_whose_folder_is_not_private_a_warning_says_what_to_do(
+    tmp_path: Path, why: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    home, folder = make_cluster_home(tmp_path / "cluster"), tmp_path / "keys"
+    if not can_hide(home):
+        pytest.skip("this machine allows no mount namespace")
+    folder.mkdir(mode=0o755 if why == "others may read the folder" else 0o700)
+    key = folder / "key"
+    if why == "a link":
+        (tmp_path / "target").write_text("secret")
+        key.symlink_to(tmp_path / "target")
+    else:
+        key.write_text("secret")
+    (folder / "mine").write_text("mine")
+    if why == "it has folders":
+        (folder / "work").mkdir()
+    if why == "tasks work there":
+        monkeypatch.chdir(folder)
+    async with open_harness(home, cluster_homes=(home,), secret_files=(key,)) as harness:
+        assert await output(harness, "cat", f"{folder}/mine", str(key)) == "mine"
+    [warning] = [each.message for each in caplog.records if "secrets.replaceable" in each.message]
+    assert str(key) in warning and "mode 0700" in warning
+
+
 async def test_a_setting_leaves_the_files_visible(tmp_path: Path) -> None:
     home = make_cluster_home(tmp_path / "cluster")
     async with open_harness(home, cluster_homes=(home,), hide_secrets=False) as harness:
@@ -108,7 +150,7 @@ def test_another_user_than_root_hides_secrets_in_a_namespace_that_it_cannot_leav
     home = make_cluster_home(tmp_path / "cluster")
     for path in (home, *home.iterdir()):
         os.chown(path, pwd.getpwnam(NOBODY).pw_uid, -1)
-    masks = json.dumps({"homes": [str(home)], "files": [], "worker": str(home / "worker")})
+    masks = json.dumps({"homes": [str(home)], "files": [], "folders": [], "worker": str(home / "worker")})
     script = (
         f"cat {home}/token; cat /proc/$PPID/root{home}/token; umount {home}; unshare -Urm umount {home};"
         f"cat {home}/token; cat /proc/$OUTSIDE/root{home}/token; cat /proc/$OUTSIDE/environ; id -un"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shunter.model.errors import Invalid, NotFound, Problem
+from shunter.sdk.contexts import contexts_path
 from shunter.sdk.endpoint import home_folder
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -160,3 +161,11 @@ class Home:
         fix = "free some space" if error.errno in DISK_FULL else "make it writable"
         fix = f"{fix}, or name another directory in SHUNTER_HOME"
         return Invalid([Problem("SHUNTER_HOME", f"cannot be used: {error.strerror}", str(self.folder), fix)])
+
+
+def sign_in_folders() -> tuple[Path, ...]:
+    """Where the commands of this user keep sign-ins, and tokens of other clusters."""
+    try:
+        return (contexts_path(os.environ).parent.absolute(),)
+    except RuntimeError:  # a user without a home has none
+        return ()

@@ -16,7 +16,7 @@ from shunter.adapters.system.descriptors import raise_descriptor_limit
 from shunter.app.config import Config, read_config
 from shunter.app.diagnosis.log_setup import set_up_logging
 from shunter.app.diagnosis.tracing import build_tracer
-from shunter.app.home import PRIVATE_UMASK, Home
+from shunter.app.home import PRIVATE_UMASK, Home, sign_in_folders
 from shunter.app.options import WorkerOptions, parse_address, parse_addresses
 from shunter.app.tls.worker_tls import WorkerTls, find_worker_tls
 from shunter.log import Log
@@ -133,6 +133,7 @@ def _worker_settings(home: Home, options: WorkerOptions, config: Config, task_um
         address=settings.address or local_address(options.manager),
         cluster_homes=(home.folder, *(file.parent for file in token_files if Home(file.parent).is_of_manager)),
         secret_files=token_files,
+        secret_folders=sign_in_folders(),
         task_umask=task_umask,
     )
 

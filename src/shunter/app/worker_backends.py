@@ -11,7 +11,7 @@ from typing import Protocol
 
 from shunter.adapters.system.clock import SystemClock
 from shunter.app.config import Config
-from shunter.app.home import Home
+from shunter.app.home import Home, sign_in_folders
 from shunter.app.listeners.addresses import secure_address
 from shunter.app.options import (
     LISTEN_DEFAULT,
@@ -103,7 +103,11 @@ class LocalBackend:
         self._takes_workers, self._tls, self._home, self._tracer = takes_workers, tls, home, tracer
         settings = replace(config.worker_settings(home.worker, options.machine), task_user="")  # tasks are the caller's
         settings = replace(
-            settings, cluster_homes=(home.folder,), secret_files=_secret_files(options), task_umask=options.task_umask
+            settings,
+            cluster_homes=(home.folder,),
+            secret_files=_secret_files(options),
+            secret_folders=sign_in_folders(),
+            task_umask=options.task_umask,
         )
         self._worker_settings = _with_address(settings, options)
         self._token = ensure_token(home.worker_token)

@@ -30,6 +30,9 @@ class WorkerSettings:
     hide_secrets: bool = True  # from tasks, by a mount namespace, where the machine allows it
     cluster_homes: Sequence[Path] = ()  # homes of clusters, whose files are hidden from tasks
     secret_files: Sequence[Path] = ()  # other files that are hidden from tasks
+    secret_folders: Sequence[
+        Path
+    ] = ()  # whose files are hidden from tasks, also those to come; made if they are missing
     task_umask: int | None = None  # of tasks; None: this process's own
     task_pids_max: int = 4096  # processes and threads of a task, where control groups can limit them; 0: no limit
     otlp_endpoint: str = ""  # URL of an OTLP receiver for traces; empty: no tracing

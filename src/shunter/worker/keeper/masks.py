@@ -22,9 +22,9 @@ WORKER_FOLDERS = ("logs", "work")  # of the worker's home: the only ones that ke
 
 
 def hide_secrets(masks: dict[str, Any]) -> None:
-    """Hide the files of each of `homes`, each of `files`, and what tasks do not need of `worker`, the worker's home,
-    from this process and its children for good. The process must have a single thread. Raises OSError where the machine
-    does not allow it; then the process must not go on."""
+    """Hide the files of each of `homes` and `folders`, each of `files`, and what tasks do not need of `worker`, the
+    worker's home, from this process and its children for good. The process must have a single thread. Raises OSError
+    where the machine does not allow it; then the process must not go on."""
     uid, gid = os.geteuid(), os.getegid()
     unshare(NEW_MOUNTS if uid == 0 else NEW_MOUNTS | NEW_USER)
     if uid != 0:
@@ -32,11 +32,14 @@ def hide_secrets(masks: dict[str, Any]) -> None:
         write_kernel_file("/proc/self/uid_map", f"{uid} {uid} 1")
         write_kernel_file("/proc/self/gid_map", f"{gid} {gid} 1")
     mount(None, "/", None, SLAVE | RECURSIVE)  # what the machine mounts later appears here too, but not vice versa
-    for file in masks["files"]:
+    for file in masks["files"]:  # a file that replaces it would be seen, other than in a folder that is covered
         if os.path.exists(file):
             mount("/dev/null", file, None, BIND)
     for home in masks["homes"]:
         _cover(home, [name for name in _folders(home) if name not in HIDDEN_FOLDERS])
+    for folder in masks["folders"]:
+        if os.path.isdir(folder):
+            _cover(folder, _folders(folder))
     if os.path.isdir(masks["worker"]):  # a first start tries the masks before it makes its home
         _cover(masks["worker"], [name for name in _folders(masks["worker"]) if name in WORKER_FOLDERS])
 

@@ -13,6 +13,7 @@ import typer
 from shunter.cli.connection import open_client
 from shunter.cli.exit_codes import JOB_FAILED, print_warning
 from shunter.cli.options import Format, Output
+from shunter.cli.private_files import open_private
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, plural, print_document, print_items, print_table
 from shunter.cli.text import print_text
@@ -66,7 +67,7 @@ def export(
 
 
 def _write(path: Path, chunks: Iterable[bytes]) -> int:
-    with path.open("wb") as target:
+    with open(path, "wb", opener=open_private) as target:
         for chunk in chunks:
             target.write(chunk)
         return target.tell()

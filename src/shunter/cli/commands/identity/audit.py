@@ -13,6 +13,7 @@ import typer
 
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
+from shunter.cli.private_files import open_private
 from shunter.cli.registry import plain_typer
 from shunter.cli.render.tables import Column, plural, print_document, print_items, print_table
 from shunter.cli.text import print_text
@@ -82,7 +83,7 @@ def export(
                 sys.stdout.write(line + "\n")
             return
         try:
-            with file.open("x", encoding="utf-8") as target:
+            with open(file, "x", encoding="utf-8", opener=open_private) as target:
                 count = sum(1 for line in _read_lines(client, after) if target.write(line + "\n"))
         except FileExistsError:
             raise Conflict(f"{file} already exists; choose another name, or remove it") from None
