@@ -68,3 +68,26 @@ def test_a_scrape_needs_a_token_and_a_viewer_is_enough(home: Cluster) -> None:
         assert refused.value.code == 401
     key = home.shunter("--quiet", "key", "create", "--role", "viewer").out.strip()
     assert "shunter_tasks" in scrape(url, key)[1]
+
+
+def test_a_key_of_a_tenant_scrapes_that_tenant_only(home: Cluster) -> None:
+    home.up("--cpu", "1")
+    for name in ("red", "blue"):
+        home.shunter("tenant", "create", name, "--quota", "queued=5")
+        home.shunter("run", "--detach", "-n", name, "--name", f"too-large-of-{name}", "--cpu", "500", "--", "true")
+    home.shunter("run", "--detach", "--name", "too-large", "--cpu", "500", "--", "true")
+    url = json.loads((home.home / "cluster.json").read_text())["url"] + "/metrics"
+    key = home.shunter("--quiet", "key", "create", "--role", "viewer", "--tenant", "red").out.strip()
+    families = scrape(url, key)[1]
+    assert set(families) == {
+        "shunter_jobs", "shunter_queue_tasks", "shunter_tenant_quota_used", "shunter_tenant_quota_limit",
+    }  # fmt: skip
+    samples = [sample for each in families.values() for sample in each.samples]
+    assert {sample.labels.get("tenant", "red") for sample in samples} == {"red"}
+    assert sum(sample.value for sample in samples if sample.name == "shunter_jobs") == 1
+    assert sum(sample.value for sample in samples if sample.name == "shunter_queue_tasks") == 1
+
+    bound = home.shunter("--quiet", "key", "create", "--role", "viewer", "--tenant", "red", "--namespace", "red")
+    with pytest.raises(HTTPError) as refused:
+        scrape(url, bound.out.strip())
+    assert refused.value.code == 403

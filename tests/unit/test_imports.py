@@ -59,7 +59,7 @@ RULES: dict[str, tuple[str, str]] = {
     "engine.dirty_sets": ("model .changes .state", ""),
     "engine.outbox": ("model .state", "msgspec"),
     "engine.metrics.measures": ("model", "numpy"),
-    "engine.metrics": ("model .changes .identity .round .state", ""),
+    "engine.metrics": ("model .changes .identity .round .state .state.registries", ""),
     "engine.round": (
         "model planning ports .changes .dirty_sets .metrics.measures .outbox .settings .state .timers",
         "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.engine.engine import Engine
-from shunter.engine.metrics.gauges import put_cluster, put_counters
+from shunter.engine.metrics.gauges import put_cluster, put_counters, put_tenant
 from shunter.engine.metrics.round_metrics import RoundRecord
 from shunter.gateway.managers import Members
 from shunter.model.errors import Forbidden, Unavailable
@@ -32,9 +32,10 @@ class Telemetry:
         self._inspector = inspector
 
     def metrics(self) -> bytes:
-        if not self._caller.is_cluster_wide:
-            raise Forbidden("metrics show the whole cluster; use a key that is bound to no tenant, namespace or queue")
         exposition = Exposition()
+        if not self._caller.is_cluster_wide:
+            self._put_own(exposition)
+            return exposition.render()
         self._put_manager(exposition)
         if self._is_leading:
             put_cluster(exposition, self._engine.state)
@@ -42,6 +43,17 @@ class Telemetry:
         for probe in self._probes:
             probe.put(exposition)
         return exposition.render()
+
+    def _put_own(self, exposition: Exposition) -> None:
+        """A tenant sees its own part of what is true of the cluster. Raises Forbidden."""
+        caller = self._caller
+        if not caller.tenant or caller.namespace or caller.queue or caller.testbeds:
+            raise Forbidden(
+                "metrics show a whole tenant, or the whole cluster; use a key that is bound to no namespace, queue or"
+                " testbed"
+            )
+        if self._is_leading:
+            put_tenant(exposition, self._engine.state, caller.tenant)
 
     async def debug(self, profile_s: float) -> DebugView:
         inspector = self._inspector

@@ -9,7 +9,8 @@ from itertools import islice
 
 from shunter.engine.identity.tenant_use import tenant_use
 from shunter.engine.metrics.round_metrics import RoundMetrics
-from shunter.engine.state.records import NodeRecord
+from shunter.engine.state.records import ClassRecord, NodeRecord
+from shunter.engine.state.registries.tenants import Tenant
 from shunter.engine.state.state import State
 from shunter.model.job.spec import PORT_PREFIX, QUEUE_DEFAULT
 from shunter.model.lifecycles import JobState, NodeState, TaskState
@@ -39,28 +40,48 @@ def put_cluster(exposition: Exposition, state: State) -> None:
     _put_objects(exposition, state)
 
 
+def put_tenant(exposition: Exposition, state: State, name: str) -> None:
+    """What is true of one tenant: its jobs, its tasks by queue, and its quotas. Nothing about nodes."""
+    tenant = state.tenants.tenants.get(name)
+    if tenant is None:
+        return
+    for each in _LIVE_JOBS:
+        count = sum(state.job_index.count(namespace, (each,)) for namespace in tenant.namespaces)
+        exposition.put(m.JOBS, count, each.wire_name)
+    _put_queue_tasks(exposition, [record for record in state.classes.values() if record.tenant == name], tenant.queues)
+    _put_quotas(exposition, state, tenant)
+
+
 def _put_queues(exposition: Exposition, state: State) -> None:
-    queued: Counter[str] = Counter(dict.fromkeys((QUEUE_DEFAULT, *state.queues.queues), 0))
+    _put_queue_tasks(exposition, state.classes.values(), state.queues.queues)
+    for name, queue in islice(state.queues.queues.items(), LABEL_VALUES_MAX):
+        exposition.put(m.QUEUE_PAUSED, queue.is_paused, name)
+
+
+def _put_queue_tasks(exposition: Exposition, classes: Iterable[ClassRecord], queues: Iterable[str]) -> None:
+    queued: Counter[str] = Counter(dict.fromkeys((QUEUE_DEFAULT, *queues), 0))
     running: Counter[str] = Counter(queued)
-    for record in state.classes.values():
+    for record in classes:
         name = record.key.queue
         queued[name] += record.queued
         running[name] += sum(lanes.outstanding for lanes in record.lanes.values())
     for metric_state, counts in (("queued", queued), ("running", running)):
         for name, count in fold_labels(counts).items():
             exposition.put(m.QUEUE_TASKS, count, name, metric_state)
-    for name, queue in islice(state.queues.queues.items(), LABEL_VALUES_MAX):
-        exposition.put(m.QUEUE_PAUSED, queue.is_paused, name)
 
 
 def _put_tenants(exposition: Exposition, state: State) -> None:
     """Tenants beyond the limit are left out: quotas of several tenants have no meaningful sum."""
-    for name, tenant in islice(state.tenants.tenants.items(), LABEL_VALUES_MAX):
-        for quota, used in tenant_use(state, tenant).items():
-            unit = 1000 if quota == CPU else 1
-            exposition.put(m.QUOTA_USED, used / unit, name, quota)
-            if quota in tenant.quotas:
-                exposition.put(m.QUOTA_LIMIT, tenant.quotas[quota] / unit, name, quota)
+    for tenant in islice(state.tenants.tenants.values(), LABEL_VALUES_MAX):
+        _put_quotas(exposition, state, tenant)
+
+
+def _put_quotas(exposition: Exposition, state: State, tenant: Tenant) -> None:
+    for quota, used in tenant_use(state, tenant).items():
+        unit = 1000 if quota == CPU else 1
+        exposition.put(m.QUOTA_USED, used / unit, tenant.name, quota)
+        if quota in tenant.quotas:
+            exposition.put(m.QUOTA_LIMIT, tenant.quotas[quota] / unit, tenant.name, quota)
 
 
 def _put_resources(exposition: Exposition, state: State) -> None:
