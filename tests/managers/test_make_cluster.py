@@ -17,6 +17,7 @@ from tests.manager_cluster import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.smoke, pytest.mark.timeout(300)]
 GREET = """
+apiVersion: shunter.dev/v1
 kind: Job
 metadata: {name: greet}
 spec:

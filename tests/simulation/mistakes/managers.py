@@ -135,7 +135,13 @@ def skip_a_round(patch: Patch) -> None:
 
 def follow_with_what_was_not_committed(patch: Patch) -> None:
     """A deposed leader follows with the state that it changed, its last round included."""
+    patch.setattr(Replica, "begin_round", lambda _self: None)
     patch.setattr(Replica, "discard", lambda _self: None)
+
+
+def answer_reads_of_what_was_not_committed(patch: Patch) -> None:
+    """A deposed leader answers them until it has loaded its state again."""
+    patch.setattr(Replica, "begin_round", lambda _self: None)
 
 
 def read_what_is_being_committed(patch: Patch) -> None:
