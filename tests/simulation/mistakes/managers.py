@@ -220,6 +220,7 @@ MISTAKES: tuple[tuple[Mistake, str, int], ...] = (
     (ignore_the_version_that_a_client_has_seen, "to a client that had seen", MANAGERS_FROM + 4),
     (skip_a_round, "never was|is not what the committed rounds give", MANAGERS_FROM + 3),
     (follow_with_what_was_not_committed, "never was|which is not committed", MANAGERS_FROM + 3),
+    (answer_reads_of_what_was_not_committed, "never was|which is not committed", MANAGERS_FROM + 7),
     (read_what_is_being_committed, "which is not committed", MANAGERS_FROM),
     (begin_an_epoch_twice, r"epochs began, with \d+ elections", MANAGERS_FROM),
     (wait_long_before_the_next_campaign, "nobody leads", MANAGERS_FROM + 5),
