@@ -212,12 +212,12 @@ def resume_a_stream_with_the_next_round(patch: Patch) -> None:
 STALE = r"answered as leader at version \d+, but \d+ was committed before"
 MISTAKES: tuple[tuple[Mistake, str, int], ...] = (
     (lead_without_a_lease, STALE, MANAGERS_FROM + 7),
-    (answer_reads_until_the_next_commit, STALE, MANAGERS_FROM + 9),
+    (answer_reads_until_the_next_commit, STALE, MANAGERS_FROM + 29),
     (acknowledge_what_changes_nothing_without_a_lease, STALE, MANAGERS_FROM + 3),
-    (trust_clocks_without_a_margin, "have a lease at the same time", MANAGERS_FROM + 1),
-    (look_at_the_fence_before_the_commit, r"wrote after epoch \d+ had begun", MANAGERS_FROM + 37),
+    (trust_clocks_without_a_margin, "have a lease at the same time", MANAGERS_FROM + 12),
+    (look_at_the_fence_before_the_commit, r"wrote after epoch \d+ had begun", MANAGERS_FROM),
     (take_the_lead_back, r"of term \d+ after term \d+ had begun", MANAGERS_FROM + 12),
-    (ignore_the_version_that_a_client_has_seen, "to a client that had seen", MANAGERS_FROM + 4),
+    (ignore_the_version_that_a_client_has_seen, "to a client that had seen", MANAGERS_FROM + 2),
     (skip_a_round, "never was|is not what the committed rounds give", MANAGERS_FROM + 3),
     (follow_with_what_was_not_committed, "never was|which is not committed", MANAGERS_FROM + 3),
     (answer_reads_of_what_was_not_committed, "never was|which is not committed", MANAGERS_FROM + 7),
