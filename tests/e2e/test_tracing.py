@@ -35,6 +35,7 @@ class Site:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     home, worker_home = (tmp_path_factory.mktemp(name) for name in ("home", "worker"))
     cluster = Cluster(home)
+    cluster.environment["SHUNTER_LOG"] = "info,engine.tracing=debug"
     with running_receiver() as receiver:
         options = "--otlp-endpoint", receiver.url
         worker = Worker(cluster, Cluster(worker_home), "second", ("--cpu", "2", *options))
@@ -51,6 +52,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def test_a_submit_of_a_traced_client_is_one_trace_up_to_the_exit_of_its_tasks(site: Site) -> None:
+    """D-59"""
     site.cluster.environment["TRACEPARENT"] = TRACEPARENT
     shown = site.cluster.shunter("run", "--name", "traced", "--", "sh", "-c", "echo $TRACEPARENT").out
     found = site.wait_for(TRACE)
@@ -69,6 +71,15 @@ def test_a_submit_of_a_traced_client_is_one_trace_up_to_the_exit_of_its_tasks(si
     }
     assert found["keeper"][0].attributes["shunter.node"] == found["order"][0].attributes["shunter.node"] == "second"
     assert all(span.start_ns <= span.end_ns for spans in found.values() for span in spans)
+
+
+def test_log_lines_about_a_traced_job_have_the_id_of_its_trace(site: Site) -> None:
+    """D-59"""
+    trace = "6" * 32
+    site.cluster.environment["TRACEPARENT"] = f"00-{trace}-{CLIENT_SPAN}-01"
+    site.cluster.shunter("run", "--name", "logged", "--", "true")
+    lines = (site.cluster.home / "shunter.log").read_text().splitlines()
+    assert [line for line in lines if "job.submitted" in line and f"trace_id={trace}" in line]
 
 
 def test_an_array_has_a_span_for_each_order_and_none_for_each_task(site: Site) -> None:
