@@ -157,20 +157,32 @@ def running(state: State) -> Running:
     ends[estimate == RUNS_UNTIL_STOPPED] = NEVER
     stopping, priority = table.state[live] == _STOPPING, state.task_set_columns.priority[slots].astype(np.int64)
     # tasks without a lane come last on their node
-    order = np.lexsort((priority, ends, started == 0, ~stopping, node, ids))
+    order = _order_of_single(ids)
+    is_single = order is not None
+    if order is None:
+        order = np.lexsort((priority, ends, started == 0, ~stopping, node, ids))
     order = order[_has_lane(state, ids[order], node[order])]
     ids, node, started, ends, stopping = ids[order], node[order], started[order], ends[order], stopping[order]
     priority = priority[order]
+    if is_single:
+        return Running(ids, node, np.ones(len(ids), np.int64), priority, started, ends, stopping)
     first = _run_starts(ids, node, ends, stopping, priority)
     return Running(
         class_ids=ids[first],
         node=node[first],
-        count=np.diff(first, append=len(ids)),
+        count=_run_sizes(first, len(ids)),
         priority=priority[first],
         started_ms=np.maximum.reduceat(started, first) if len(first) else started,
         end_ms=ends[first],
         is_stopping=stopping[first],
     )
+
+
+def _order_of_single(ids: IntArray) -> IntArray | None:
+    """The order of the tasks if each of them is the only one of its class, as it often is in batch clusters."""
+    order: IntArray = np.argsort(ids, kind="stable")
+    in_order = ids[order]
+    return None if (in_order[1:] == in_order[:-1]).any() else order
 
 
 def _look_up_estimates(state: State, slots: IntArray) -> None:
@@ -191,13 +203,13 @@ def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:
     than lanes are outstanding."""
     covered: BoolArray = np.ones(len(ids), np.bool_)
     first = _run_starts(ids)
-    for start, size in zip(first.tolist(), np.diff(first, append=len(ids)).tolist(), strict=True):
+    for start, size in zip(first.tolist(), _run_sizes(first, len(ids)).tolist(), strict=True):
         record = state.classes[int(ids[start])]
         if size <= record.width and record.depth == 1:
             continue
         class_nodes = node[start : start + size]
         node_starts = _run_starts(class_nodes)
-        sizes = np.diff(node_starts, append=size)
+        sizes = _run_sizes(node_starts, size)
         widths = [
             lanes.width if (lanes := record.lanes.get(row)) is not None else 0
             for row in class_nodes[node_starts].tolist()
@@ -213,6 +225,15 @@ def _run_starts(*columns: IntArray | BoolArray) -> IntArray:
         return np.empty(0, np.int64)
     differs = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return np.concatenate([[0], np.flatnonzero(differs) + 1])
+
+
+def _run_sizes(first: IntArray, total: int) -> IntArray:
+    """How long each run is. `np.diff(first, append=total)` takes five times as long, and this is called every round."""
+    sizes = np.empty_like(first)
+    if len(first):
+        np.subtract(first[1:], first[:-1], out=sizes[:-1])
+        sizes[-1] = total - first[-1]
+    return sizes
 
 
 def lowest_priority(state: State) -> int:

@@ -72,6 +72,7 @@ class PendingJobs:
         self._by_job: dict[int, PendingJob] = {}
         self._free_slots: list[int] = []
         self._jobs: list[PendingJob | None] = []
+        self._in_order: list[IntArray | None] = [None, None]  # the slots, by the order and by that of backfilling
         self.live: BoolArray = np.zeros(0, np.bool_)
         self._keys: NDArray[np.float64] = np.zeros((0, 2))  # by the order, and by the order of backfilling
         self._priority: IntArray = np.zeros(0, np.int64)
@@ -93,9 +94,14 @@ class PendingJobs:
         return self._sorted(1)
 
     def _sorted(self, which: int) -> IntArray:
-        slots = np.flatnonzero(self.live)
-        keys = (self._since[slots], self._keys[slots, which], -self._priority[slots])
-        return slots[np.lexsort(keys)]
+        """Sorted once for all decisions until a job comes, changes or goes."""
+        found = self._in_order[which]
+        if found is None:
+            slots = np.flatnonzero(self.live)
+            keys = (self._since[slots], self._keys[slots, which], -self._priority[slots])
+            found = self._in_order[which] = slots[np.lexsort(keys)]
+            found.flags.writeable = False
+        return found
 
     def sync(self, queued: Sequence[Queued], resources: list[str]) -> Collection[int] | None:
         """Read what changed. Returns the classes that changed; None: everything was read again."""
@@ -132,6 +138,7 @@ class PendingJobs:
             self._queued[class_id] = queued
             members[class_id] = None
         self._drop(job)
+        self._in_order = [None, None]
         if members:
             self._add(job, [self._queued[each] for each in members])
         else:

@@ -52,7 +52,9 @@ class Releases:
         order = order[: int(np.searchsorted(ends[order], NEVER))]
         self._rows, self._amounts, self._ends = rows[order], amounts[order], ends[order]
         # the last entry of each time, so that entries with the same time are released together
-        self._lasts = np.flatnonzero(np.append(np.diff(self._ends) > 0, len(order) > 0))
+        is_last = np.ones(len(order), np.bool_)
+        np.not_equal(self._ends[1:], self._ends[:-1], out=is_last[:-1])
+        self._lasts = np.flatnonzero(is_last)
 
     @property
     def entries(self) -> tuple[IntArray, IntArray, IntArray]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from shunter.engine.metrics.gauges import put_cluster, put_counters
-from shunter.engine.metrics.measures import RoundMeasures
+from shunter.engine.metrics.measures import FEW, RoundMeasures
 from shunter.model.job.spec import JobOptions
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.metrics import catalogue as m
@@ -115,16 +117,21 @@ def test_each_round_and_commit_is_counted_and_remembered() -> None:
     run_scenario(scenario)
 
 
-def test_a_batch_is_sorted_into_the_same_buckets_as_its_values_one_by_one() -> None:
+@pytest.mark.parametrize("times", [1, 4])
+def test_a_batch_is_sorted_into_the_same_buckets_as_its_values_one_by_one(times: int) -> None:
+    """Small batches and large ones are sorted in different ways."""
     measures, single = RoundMeasures(), Histogram(m.RUN_TIME.buckets)
-    starts, spans = [1_000, 1_000, 2_000, 3_000, 3_000], [0, 10, 11, 90_000_000, 500]
+    starts, spans = [1_000, 1_000, 2_000, 3_000, 3_000] * times, [0, 10, 11, 90_000_000, 500] * times
     measures.note_ended(starts, [at + span for at, span in zip(starts, spans, strict=True)])
     for span in spans:
         single.observe(span / 1000)
-    sorted_batch = Histogram(m.RUN_TIME.buckets)
-    measures.sort_into(Histogram(m.QUEUE_WAIT.buckets), Histogram(m.START_LATENCY.buckets), sorted_batch)
-    assert sorted_batch.counts == single.counts
-    assert sorted_batch.sum == single.sum
+        measures.note_started(2_000, [2_000 + span])
+    by_run, by_start = Histogram(m.RUN_TIME.buckets), Histogram(m.RUN_TIME.buckets)
+    measures.sort_into(Histogram(m.QUEUE_WAIT.buckets), by_start, by_run)
+    assert by_run.counts == by_start.counts == single.counts
+    assert by_run.sum == by_start.sum == pytest.approx(single.sum)
+    assert by_start.count == 5 * times
+    assert 5 <= FEW < 20
 
 
 def test_a_start_before_the_submit_by_another_clock_counts_as_0() -> None:

@@ -30,6 +30,32 @@ def test_what_runs_is_told_by_class_node_and_expected_end() -> None:
     run_scenario(scenario)
 
 
+def test_tasks_that_are_the_only_ones_of_their_classes_are_told_like_others() -> None:
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join("n1", cpu=8)
+        for number in (3, 1, 2):
+            await harness.submit(spec(f"job-{number}", priority=10 * number, estimate_s=float(number)))
+        for sent_to, order in harness.orders()[:2]:
+            await harness.started(sent_to, order)
+        [lanes, *_] = harness.engine.state.nodes.records[node].lanes.values()
+        assert lanes.width == 1
+        alone = build_view(harness.engine.state).running
+        assert alone is not None
+        one_by_one = alone()
+        assert one_by_one.class_ids.tolist() == sorted(set(one_by_one.class_ids.tolist()))
+        assert (one_by_one.count.tolist(), one_by_one.priority.tolist()) == ([1, 1, 1], [30, 10, 20])
+        started = one_by_one.started_ms.tolist()
+        assert one_by_one.end_ms.tolist() == [started[0] + 3_000, started[1] + 1_000, -2_000]
+
+        await harness.submit(spec("many", 2, priority=40))  # now one class has two tasks, and all are grouped
+        grouped = alone()
+        assert grouped.count.tolist() == [1, 1, 1, 2]
+        for name in ("class_ids", "node", "count", "priority", "started_ms", "end_ms", "is_stopping"):
+            assert getattr(grouped, name)[:3].tolist() == getattr(one_by_one, name).tolist()
+
+    run_scenario(scenario)
+
+
 def test_tasks_without_a_lane_hold_nothing() -> None:
     async def scenario(harness: Harness) -> None:
         node = await harness.join("n1", cpu=4)
