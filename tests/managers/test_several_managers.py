@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import signal
 import time
 from collections.abc import Iterator
 from functools import partial
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -66,6 +68,47 @@ def test_a_key_works_at_once_on_every_manager_until_it_is_revoked(cluster: Manag
         admin.revoke_key(new.id)
     for asked in cluster.managers:
         wait_for(partial(is_refused, cluster.url_of(asked), new.key), f"{asked} to refuse the key")
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("way", ["key revoked", "signed out"])
+def test_open_streams_end_on_every_manager(cluster: ManagerCluster, way: str) -> None:
+    with cluster.client() as admin:
+        new = admin.create_key(["viewer"])
+    first = urlsplit(cluster.url_of(cluster.managers[0])).netloc
+    headers, status, cookie = {"Authorization": f"Bearer {new.key}"}, *exchange(first, "POST", new.key)
+    assert status == 201
+    if way == "signed out":
+        headers = {"Cookie": cookie, "Origin": f"http://{first}"}
+    streams = []
+    for asked in cluster.managers:
+        stream = http.client.HTTPConnection(urlsplit(cluster.url_of(asked)).netloc, timeout=30)
+        stream.request("GET", "/api/v1/events?follow=true", headers=headers)
+        response = stream.getresponse()
+        assert (asked, response.status) == (asked, 200)
+        streams.append((stream, response))
+    if way == "signed out":
+        assert exchange(first, "DELETE", "", headers)[0] == 204
+    else:
+        with cluster.client() as admin:
+            admin.revoke_key(new.id)
+    began_s = time.monotonic()
+    for stream, response in streams:
+        while response.read1():
+            pass
+        stream.close()
+    print(f"{way}: the streams of {len(streams)} managers ended within {time.monotonic() - began_s:.1f} s")
+
+
+def exchange(address: str, method: str, key: str, headers: dict[str, str] | None = None) -> tuple[int, str]:
+    """Opens or ends a session of a browser. Returns the status, and the cookie without its attributes."""
+    path = "/api/v1/sessions" if method == "POST" else "/api/v1/sessions/current"
+    connection = http.client.HTTPConnection(address, timeout=30)
+    connection.request(method, path, headers=headers or {"Authorization": f"Bearer {key}"})
+    response = connection.getresponse()
+    response.read()
+    connection.close()
+    return response.status, (response.getheader("set-cookie") or "").partition(";")[0]
 
 
 def is_refused(url: str, key: str) -> bool:

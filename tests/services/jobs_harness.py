@@ -24,7 +24,7 @@ from shunter.engine.engine import Engine
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.known_leader import KnownLeader
 from shunter.gateway.managers import Members
-from shunter.gateway.tokens import ADMIN, Tokens
+from shunter.gateway.tokens import ADMIN, TokenFile, Tokens
 from shunter.model.identity.roles import Role
 from shunter.planning.planner import build_policy
 from shunter.ports.coordination import ManagerRecord
@@ -98,7 +98,9 @@ async def refusal(call: Any) -> grpc.aio.AioRpcError:
 
 
 @asynccontextmanager
-async def open_jobs_harness(limits: Limits | None = None) -> AsyncIterator[JobsHarness]:
+async def open_jobs_harness(
+    limits: Limits | None = None, tokens: Tokens | TokenFile | None = None
+) -> AsyncIterator[JobsHarness]:
     clock, store, coordination = SystemClock(), MemoryStore(), Alone()
     await store.open()
     workers = SimulatedWorkers(clock, random.Random(1))
@@ -110,7 +112,7 @@ async def open_jobs_harness(limits: Limits | None = None) -> AsyncIterator[JobsH
         store=store,
         workers=workers,
         clock=clock,
-        tokens=Tokens({TOKEN: "root"}),
+        tokens=tokens or Tokens({TOKEN: "root"}),
         identity={"name": "test", "version": "1.0.0"},
         members=Members(coordination, KnownLeader(coordination), None, ManagerRecord("m1", "http://m1")),
         is_simulated=True,

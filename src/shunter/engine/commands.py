@@ -22,6 +22,7 @@ from shunter.engine.identity.keys import (
     KeyDraft,
     ManagedKeys,
     on_create_key,
+    on_end_session,
     on_key_used,
     on_revoke_key,
     on_rotate_key,
@@ -150,6 +151,9 @@ class EngineCommands(ABC):
 
     async def revoke_key(self, id: str, by: str, managed: ManagedKeys = ALL_KEYS) -> None:
         await self.ask(partial(on_revoke_key, id=id, by=by, managed=managed))
+
+    async def end_session(self, id: str, expires_ms: int) -> None:
+        await self.ask(partial(on_end_session, id=id, expires_ms=expires_ms))
 
     async def note_key_use(self, id: str) -> None:
         await self.ask(partial(on_key_used, id=id))

@@ -1,8 +1,9 @@
 """Sessions of browsers: opens, checks, renews and ends them, and the one-time codes that open one. Used by
 `gateway.authentication` and by the sub-gateway `sign_in`.
 
-A session is signed and not stored, so every manager that shares the admin token accepts it (ADR 19). Codes, and which
-sessions were ended, are in the memory of one manager: the leader, which gets these requests."""
+A session is signed and not stored, so every manager that shares the admin token accepts it (ADR 19). Which sessions
+were ended is in the state, so every manager refuses them. Codes are in the memory of one manager: the leader, which
+gets these requests."""
 
 from __future__ import annotations
 
@@ -34,7 +35,6 @@ from shunter.ports.identity import OpenedSession
 from shunter.ports.principals import Principal
 
 CODES_MAX = 1_000  # that wait for their browser
-ENDED_MAX = 10_000  # sessions that were ended before they expired; beyond it the oldest are forgotten
 ID_BYTES = 12
 COOKIE = "shunter-session"
 NO_CODE = "the one-time code is wrong, was used already, or is older than a minute; `shunter ui` makes another"
@@ -56,7 +56,6 @@ class BrowserSessions:
         self._tokens, self._engine, self._clock = tokens, engine, clock
         self._find_principal, self._external_settings = find_principal, external_settings
         self._codes: dict[bytes, tuple[Principal, float]] = {}  # digest of a code -> whose, until when
-        self._ended: dict[str, int] = {}  # id of a session -> when it would have expired
 
     @property
     def cookie_name(self) -> str:
@@ -89,16 +88,10 @@ class BrowserSessions:
         view = SessionView(user=caller.user, expires_at=iso(session.expires_s) or "")
         return OpenedSession(sign_session(session, key), self.cookie_name, session.lifetime_s, view)
 
-    def end(self, text: str) -> None:
+    async def end(self, text: str) -> None:
         session = self._check(text)
-        if session is None:
-            return
-        self._ended[session.id] = session.expires_s
-        now_s = self._clock.now()
-        for id in [id for id, expires_s in self._ended.items() if expires_s <= now_s]:
-            del self._ended[id]
-        while len(self._ended) > ENDED_MAX:
-            del self._ended[next(iter(self._ended))]
+        if session is not None:
+            await self._engine.end_session(session.id, session.expires_s * 1000)
 
     def create_code(self, caller: Principal) -> SessionCodeView:
         now_s = self._clock.now()
@@ -124,7 +117,10 @@ class BrowserSessions:
         key = self._signing_key(session)
         if key is None or not is_signed(claims, signature, key):
             return None
-        return None if session.has_expired(self._clock.now()) or session.id in self._ended else session
+        return None if session.has_expired(self._clock.now()) or self._was_ended(session) else session
+
+    def _was_ended(self, session: Session) -> bool:
+        return session.id in self._engine.state.identity.ended_sessions
 
     def _signing_key(self, session: Session) -> bytes | None:
         """From the admin token, which is not in the store: who reads a backup cannot make sessions. And from the
@@ -163,7 +159,7 @@ class SignIn:
         return self._sessions.redeem(code)
 
     async def end(self, session: str) -> None:
-        self._sessions.end(session)
+        await self._sessions.end(session)
 
     def options(self) -> SignInOptionsView:
         return self._oidc.options()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.engine.state.registries import identity
 from shunter.gateway import browser_sessions
 from shunter.gateway.browser_sessions import BrowserSessions
 from shunter.gateway.tokens import ADMIN, Tokens
@@ -108,7 +109,7 @@ def test_a_code_of_a_key_that_was_revoked_since_opens_nothing() -> None:
 
 def test_codes_and_ended_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(browser_sessions, "CODES_MAX", 2)
-    monkeypatch.setattr(browser_sessions, "ENDED_MAX", 2)
+    monkeypatch.setattr(identity, "ENDED_SESSIONS_MAX", 2)
 
     async def scenario(harness: GatewayHarness) -> None:
         sign_in = harness.gateway.sign_in

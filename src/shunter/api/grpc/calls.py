@@ -185,6 +185,7 @@ class Calls:
         stream = asyncio.current_task()
         assert stream is not None
         is_revoked = False
+        await context.send_initial_metadata(())  # not watched: while it is under way, gRPC can send no status
 
         async def watch_permission() -> None:
             nonlocal is_revoked
@@ -195,7 +196,6 @@ class Calls:
 
         watching = asyncio.create_task(watch_permission())
         try:
-            await context.send_initial_metadata(())
             while (message := await self._next(messages)) is not None:
                 await self._write(context, message.SerializeToString())
         except asyncio.CancelledError:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from shunter.api.http.credentials import EXTERNAL_CALLER, NO_TOKEN, bearer_token
 from shunter.api.http.exchange import Receive, Scope, Send, find_header
 from shunter.api.http.origins import check_local
 from shunter.api.limits.failed_attempts import FailedAttempts, source_of
-from shunter.model.errors import Busy, Forbidden, Unauthorized, Unavailable
+from shunter.model.errors import Busy, Forbidden, ShunterError, Unauthorized, Unavailable
 from shunter.ports.gateway import Gateway
 from shunter.ports.identity import IdentityService
 from shunter.ports.principals import Principal
@@ -112,7 +113,8 @@ class WebSockets:
 
     def _reader_for(self, caller: Principal) -> Reader:
         """The hub knows the objects of all namespaces; the reader says which the caller sees. Raises Forbidden."""
-        return TopicReader(self._gateway.for_caller(caller, SUBSCRIBE).identity)
+        identity = self._gateway.for_caller(caller, SUBSCRIBE).identity
+        return TopicReader(identity, caller, self._gateway.authenticate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,15 @@ class TopicReader:
     """What the caller of a session may read, as of now. Implements `api.stomp.session.Reader`."""
 
     identity: IdentityService
+    caller: Principal
+    authenticate: Callable[[str], Principal | None]
+
+    def is_permitted(self, token: str) -> bool:
+        """Not counted as an attempt: a source that has used up its attempts must not keep its topics for that."""
+        try:
+            return self.authenticate(token) == self.caller
+        except ShunterError:
+            return True  # nobody knows just now: the next check will tell
 
     @property
     def default_namespace(self) -> str:

@@ -29,7 +29,6 @@ from shunter.api.stomp.session import (
     Write,
 )
 from shunter.log import Log
-from shunter.model.errors import ShunterError
 
 ENDPOINT = "/scheduler"
 SUBPROTOCOLS = ("v12.stomp", "v11.stomp", "v10.stomp")
@@ -242,11 +241,7 @@ class _Connection:
     async def _check_permission(self) -> None:
         while not self._session.is_closed:
             await asyncio.sleep(CHECK_EVERY_S)
-            try:
-                is_permitted = self._session.is_permitted
-            except ShunterError:
-                continue  # nobody knows just now: the next check will tell
-            if not is_permitted:
+            if not self._session.is_permitted:
                 self._end("unauthorized", REVOKED)
 
     def _end(self, message: str, detail: str) -> None:

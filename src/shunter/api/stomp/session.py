@@ -27,6 +27,10 @@ class Reader(Protocol):
 
     def sees(self, namespace: str) -> bool: ...
 
+    def is_permitted(self, token: str) -> bool:
+        """Whether the token still identifies that caller."""
+        ...
+
 
 TokenCheck = Callable[[str], Reader | None]  # None: the token does not let in
 
@@ -109,7 +113,7 @@ class Session:
     @property
     def is_permitted(self) -> bool:
         """Whether what let the client in is still valid: its key may be revoked or expire meanwhile."""
-        return not (self.is_connected and self._credential) or self._find_reader(self._credential) is not None
+        return self._reader is None or not self._credential or self._reader.is_permitted(self._credential)
 
     def refuse(self, message: str, detail: str) -> list[Step]:
         """End it for a reason that is not in a frame."""

@@ -29,7 +29,7 @@ FIRST_FORMAT = 1  # of a store that says nothing; 0.1.0 and 0.2.0 read and write
 FORMAT = 2  # the newest that this program reads and writes
 # What is newer than the first format, and the format that it came with.
 SINCE: dict[Stored, int] = {
-    **dict.fromkeys((c.UserSet, c.KeySet, c.KeyRevoked, c.KeyUsed, "identity"), 2),
+    **dict.fromkeys((c.UserSet, c.KeySet, c.KeyRevoked, c.KeyUsed, c.SessionEnded, "identity"), 2),
     **dict.fromkeys((c.SecretSet, c.SecretDeleted, c.SecretResealed, SealedValue, "secrets"), 2),
     **dict.fromkeys((SecretRef, (TaskSpec, "secrets"), "ClassKey.secrets", "ClassKey.secret_variables"), 2),
     **dict.fromkeys((c.AuditAdvanced, c.AuditCheckpointed, "audit"), 2),

@@ -50,4 +50,12 @@ class KeyUsed(ChangeStruct, tag=55):
     at_ms: int
 
 
-IdentityChange = UserSet | KeySet | KeyRevoked | KeyUsed
+class SessionEnded(ChangeStruct, tag=84):
+    """A browser was signed out: its session is refused, also where a copy of it was made."""
+
+    id: str
+    expires_ms: int  # it need not be remembered for longer
+    at_ms: int
+
+
+IdentityChange = UserSet | KeySet | KeyRevoked | KeyUsed | SessionEnded

@@ -159,6 +159,11 @@ def on_revoke_key(round: Round, id: str, by: str, managed: ManagedKeys = ALL_KEY
     round.record(c.KeyRevoked(id, by, round.now_ms))
 
 
+def on_end_session(round: Round, id: str, expires_ms: int) -> None:
+    if id not in round.state.identity.ended_sessions:
+        round.record(c.SessionEnded(id, expires_ms, round.now_ms))
+
+
 def on_key_used(round: Round, id: str) -> None:
     key = round.state.identity.keys.get(id)
     if key is not None and is_use_to_be_noted(key, round.now_ms):

@@ -1,4 +1,4 @@
-"""Users and API keys. The gateway of every manager authenticates by them."""
+"""Users, API keys, and sessions that were signed out. The gateway of every manager authenticates by them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from shunter.model.identity.keys import SecretDigest
 from shunter.model.identity.roles import Role
 
 NO_OLD_SECRET = SecretDigest(b"", b"")
+ENDED_SESSIONS_MAX = 10_000  # beyond it, the oldest are forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class IdentityRegistry:
     def __init__(self) -> None:
         self.users: dict[str, User] = {}  # by `user_key`
         self.keys: dict[str, ApiKey] = {}
+        self.ended_sessions: dict[str, int] = {}  # by id: when they would have expired
 
     def user_of(self, key: ApiKey) -> User | None:
         return self.users.get(user_key(key.tenant, key.user))
@@ -67,6 +69,7 @@ class IdentityRegistry:
             c.KeySet: self._set_key,
             c.KeyRevoked: self._revoke_key,
             c.KeyUsed: self._use_key,
+            c.SessionEnded: self._end_session,
         }
 
     def dump(self) -> list[list[Any]]:
@@ -77,10 +80,12 @@ class IdentityRegistry:
                 for _, user in sorted(self.users.items())
             ],
             [_dump_key(key) for key in sorted(self.keys.values(), key=lambda key: key.id)],
+            list(self.ended_sessions.items()),
         ]
 
     def load(self, dump: list[list[Any]]) -> None:
-        users, keys = dump
+        users, keys, *rest = dump  # the sessions came later
+        self.ended_sessions = dict(rest[0]) if rest else {}
         self.users = {
             user_key(tenant, name): User(name, tuple(map(Role, roles)), is_disabled, created_ms, tenant)
             for name, roles, is_disabled, created_ms, tenant in users
@@ -140,6 +145,13 @@ class IdentityRegistry:
     def _use_key(self, change: c.KeyUsed) -> None:
         if (key := self.keys.get(change.id)) is not None:
             self.keys[change.id] = replace(key, used_ms=change.at_ms)
+
+    def _end_session(self, change: c.SessionEnded) -> None:
+        kept = {id: expires_ms for id, expires_ms in self.ended_sessions.items() if expires_ms > change.at_ms}
+        kept[change.id] = change.expires_ms
+        while len(kept) > ENDED_SESSIONS_MAX:
+            del kept[next(iter(kept))]
+        self.ended_sessions = kept
 
 
 def _dump_key(key: ApiKey) -> tuple[Any, ...]:
