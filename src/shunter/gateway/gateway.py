@@ -38,7 +38,7 @@ from shunter.gateway.objects.remote_objects import RemoteObjects
 from shunter.gateway.policies import Policies
 from shunter.gateway.scope import Scope
 from shunter.gateway.secrets import Secrets
-from shunter.gateway.sessions import SchedulerSessions
+from shunter.gateway.sessions import SchedulerSessions, owner_of
 from shunter.gateway.sign_in.external_users import ExternalUsers
 from shunter.gateway.sign_in.oidc_sign_in import OidcSignIn
 from shunter.gateway.streams.events import Events, build_hub
@@ -104,7 +104,6 @@ class LocalGateway:
         self._task_reader = TaskReader(engine, store)
         self._dry_runs = DryRuns(engine, clock, run_in_thread)
         self._event_hub, self._metric_provider = build_hub(engine), metrics
-        self._schedulers = SchedulerSessions(engine)
         self._flight = Flight(engine, flight_log, archive, run_in_thread)
         catalogue = catalogue or Catalogue()
         recording = Recording(archive, run_in_thread)
@@ -195,7 +194,7 @@ class LocalGateway:
             cluster=self._cluster,
             objects=objects,
             metrics=Metrics(engine, runs, tasks, self._metric_provider, self._clock, scope),
-            schedulers=self._schedulers,
+            schedulers=SchedulerSessions(engine, owner_of(caller)),
             flight=self._flight,
             managers=self._managers,
             monitor=Monitor(caller, engine, store, runs, self._task_reader, manifests, self._records, scope),

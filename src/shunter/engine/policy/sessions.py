@@ -23,6 +23,10 @@ DECISIONS_PER_S = 100.0  # of one session, on average
 DECISIONS_BURST = 100.0
 LEAD, SHADOW = "lead", "shadow"
 CONNECTED, SILENT, OVERRULED = "connected", "silent", "overruled"  # how a session is doing
+UNKNOWN_TOKEN = (
+    "this token is no longer valid: another session took over, or the manager restarted; watch again, or open another "
+    "session"
+)
 log = Log(__name__)
 
 
@@ -130,10 +134,7 @@ class SessionRegistry:
         """The session of a token with a valid lease. Raises Conflict."""
         session = next((each for each in self._sessions.values() if each.token == token), None)
         if session is None:
-            raise Conflict(
-                "this token is no longer valid: another session took over, or the manager restarted; watch again, or "
-                "open another session"
-            )
+            raise Conflict(UNKNOWN_TOKEN)
         if not session.is_alive(now_ms):
             reason = session.close_reason or "its lease expired"
             if session.is_rest and not session.is_closed:  # it stays in the list of policies as silent for a while

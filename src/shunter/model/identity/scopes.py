@@ -32,6 +32,7 @@ SCOPED = frozenset((
     "listExternalTestbeds", "getExternalTestbed", "listExternalJobs", "getExternalJob", "getExternalJobMetrics",
     "listExternalSchedulings", "getExternalScheduling", "listExternalPastSchedulings",
     "postExternalScheduling", "deleteExternalScheduling", "writeExternalJob", "writeExternalJobByName",
+    "openExternalSession", "renewExternalSession", "closeExternalSession",
 ))
 CLUSTER_WIDE = frozenset((
     "listManagers", "getThisManager", "stepDown", "getCluster", "patchCluster", "stopCluster",
@@ -44,14 +45,18 @@ CLUSTER_WIDE = frozenset((
     "listTenants", "createTenant", "patchTenant", "deleteTenant", "exportAudit", "reportRefused",
     "listJoinTokens", "createJoinToken", "revokeJoinToken",
     "getNodeStats", "getNodeMetrics",
-    "openExternalSession", "renewExternalSession", "closeExternalSession",  # names of schedulers are the cluster's
     "connectScheduler",  # a policy decides for the whole cluster
     "createTestbed", "replaceTestbed", "patchTestbed", "deleteTestbed",  # they reserve nodes
 ))
 # fmt: on
+REASONS = {
+    "connectScheduler": "a policy that places tasks sees and uses the room of the whole cluster, so it needs a"
+    " cluster-wide credential; with yours, hold a session over REST (POST /external/sessions) and make Schedulings",
+}
+REASON_DEFAULT = "this needs a cluster-wide credential; yours sees only what its tenant or its bounds allow"
 
 
 def check_scope(is_cluster_wide: bool, operation: str) -> None:
     """Raises Forbidden."""
     if not is_cluster_wide and operation not in SCOPED and operation not in PUBLIC:
-        raise Forbidden("this needs a cluster-wide credential; yours sees only what its tenant or its bounds allow")
+        raise Forbidden(REASONS.get(operation, REASON_DEFAULT))
