@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from shunter.model.errors import Conflict
+from shunter.model.protocol.scheduler_messages import DecisionRow
+from shunter.scheduler import ObjectName, SchedulingDraft, SchedulingSpec
+from shunter.sdk.endpoint import finder
+from shunter.sdk.schedulers.rest_link import RestLink
 from tests.e2e.cluster import Cluster, eventually
 from tests.e2e.task_gates import Gate
 from tests.e2e.test_objects import apply, command, got, testbed
@@ -36,6 +44,24 @@ class OneByOne:
 
 ExternalScheduler(OneByOne(), transport="rest").run()
 '''
+
+STUBBORN = '''
+from shunter.scheduler import Decision, ExternalScheduler, ObjectName, SchedulingDraft, SchedulingSpec
+
+
+class Stubborn:
+    """Schedules more executors than there are slots."""
+
+    wants = ("objects",)
+
+    def decide(self, view, now, budget):
+        spec = SchedulingSpec(ObjectName("default", "bench"), queue=(ObjectName("default", "crawler"),) * 3)
+        return Decision(based_on=view.version, schedulings=[SchedulingDraft(ObjectName("default", "s"), spec)])
+
+
+ExternalScheduler(Stubborn(), transport="rest").run()
+'''
+JOB = ObjectName("default", "crawler")
 
 
 @contextmanager
@@ -76,3 +102,41 @@ def test_a_scheduler_over_rest_goes_on_when_the_manager_was_killed(home: Cluster
     past = {each["name"]: each["state"] for each in home.items("get", "schedulings", "--past")}
     assert past == {f"run-{name}": "CompletedState" for name in ("first", "second", "third", "fourth")}
     assert [slot["state"] for slot in got(home, "tb", "bench")["status"]["slots"]] == ["FREE", "FREE"]
+
+
+def test_it_is_listed_while_it_lives_with_what_was_refused(home: Cluster, tmp_path: Path) -> None:
+    """The session is renewed although nothing happens, and ends with the scheduler."""
+    home.up("--cpu", "2")
+    home.shunter("cluster", "set", "lease=1s")
+    home.shunter("node", "label", home.items("nodes")[0]["name"], "bench=0")
+    apply(home, testbed(), command("crawler"))
+
+    def listed() -> list[dict[str, Any]]:
+        return [each for each in home.items("policies") if each["name"] == "remote:stubborn"]
+
+    with running(home, STUBBORN, tmp_path):
+        eventually(lambda: [each["state"] for each in listed()] == ["connected"], "it has a session")
+        eventually(lambda: "schedulings[0]" in str(listed()[0]["last_refusal"]), "its Scheduling was refused")
+        for _ in range(3):
+            home.shunter("run", "--", "sleep", "0.5")
+            assert [each["state"] for each in listed()] == ["connected"]
+    eventually(lambda: [each["state"] for each in listed()] == ["silent"], "nobody renews it")
+
+
+def test_the_newer_of_two_with_one_name_decides(home: Cluster) -> None:
+    home.up("--cpu", "2")
+    home.shunter("node", "label", home.items("nodes")[0]["name"], "bench=0")
+    apply(home, testbed(), command("crawler"))
+    url = json.loads((home.home / "cluster.json").read_text())["url"]
+    first, second = (RestLink(finder(url, (home.home / "token").read_text().strip())) for _ in range(2))
+    draft = SchedulingDraft(ObjectName("default", "s"), SchedulingSpec(ObjectName("default", "bench"), queue=(JOB,)))
+    row = DecisionRow(0, 0, schedulings=[draft])
+    try:
+        leases = [next(link.watch("mine", "lead", ("objects",)))[1] for link in (first, second)]
+        with pytest.raises(Conflict, match="another session took over"):
+            first.decide(leases[0].token if leases[0] else "", row)
+        assert not second.decide(leases[1].token if leases[1] else "", row).refusals
+    finally:
+        first.close()
+        second.close()
+    assert all(each["name"] != "remote:mine" for each in home.items("policies"))

@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Protocol, TypeVar
 
@@ -35,6 +35,7 @@ from shunter.sdk.transport.steps import Conversation, Emit, Pause, Request, Resp
 T = TypeVar("T")
 
 ANSWER_TIMEOUT_S = 60.0
+SCHEDULER_HEADER = "Shunter-Scheduler"
 PAGE_MAX = 1_000  # items in one page of a list; the API accepts more for tasks
 BULK_ITEMS_MAX = 20_000
 BULK_BODY_MAX_BYTES = 32 * 2**20
@@ -77,6 +78,7 @@ class Core:
     clock: Callable[[], float] = time.monotonic
     random: Callable[[], float] = random.random
     new_key: Callable[[], str] = new_key
+    scheduler_token: str = ""  # of a scheduler's session, to which all requests belong
     has_connected: bool = field(default=False, init=False)
     version: int = field(default=0, init=False)
     _version_lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
@@ -160,6 +162,8 @@ class Core:
         the next manager only if the last one has not accepted them."""
         patience = patience or self.patience()
         deadline = deadline or Deadline(self.clock)
+        if self.scheduler_token:
+            request = replace(request, headers=(*request.headers, (SCHEDULER_HEADER, self.scheduler_token)))
         while True:
             timeout_s = deadline.left_s(ANSWER_TIMEOUT_S)
             try:

@@ -1,8 +1,9 @@
 """A scheduler's connection to the manager over REST: Testbeds, BatchJobs and Schedulings only, for schedulers that
 decide what runs in which slots. It needs neither gRPC nor an extra port.
 
-The manager has no session for it: nothing waits for this scheduler, so it has no lease to lose. This link does what the
-manager does for schedulers over gRPC: it shows whole commits, and asks the policy again when it requested that."""
+It holds a session (`/external/sessions`), whose token all its requests carry: two schedulers of one name cannot both
+decide, and the manager records what was decided. This link does what the manager does for schedulers over gRPC: it
+shows whole commits, and asks the policy again when it requested that."""
 
 from __future__ import annotations
 
@@ -10,8 +11,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem, Rejected, ShunterError
 from shunter.model.objects.documents import scheduling_spec
@@ -25,17 +29,23 @@ from shunter.model.protocol.scheduler_messages import (
     SchedulingRow,
     Situation,
 )
+from shunter.model.rest.external_views import SchedulerSessionView
 from shunter.model.rest.object_views import ObjectList, WatchLine
 from shunter.sdk.calls.objects import ALL_NAMESPACES, list_and_watch
+from shunter.sdk.calls.requests import JSON, quoted
 from shunter.sdk.client import Client
 from shunter.sdk.core import Core
 from shunter.sdk.endpoint import Finder
 from shunter.sdk.errors import NotReachable
+from shunter.sdk.retry import Deadline
 from shunter.sdk.schedulers.links import Lease
 from shunter.sdk.schedulers.object_cache import ObjectCache
 from shunter.sdk.transport.blocking import Aborted, Transport
+from shunter.sdk.transport.steps import Request
 
-LEASE_S = 3_600.0  # of no meaning here: the driver looks at it to see that it lives
+EXTERNAL = "/external"
+NO_SESSIONS = Lease("", 3_600.0)  # of a manager before 0.3, which knows none
+CLOSE_MAX_S = 2.0
 ONLY_OBJECTS = "supports only objects, for a scheduler in lead mode"
 NO_TASKS = "REST supports only creating and deleting Schedulings; use gRPC to place tasks"
 
@@ -46,26 +56,45 @@ class RestLink:
     def __init__(self, find: Finder) -> None:
         find()  # a cluster that is not there is told at once
         self._core = Core(managers=find.managers)
-        self._client = Client(Transport(find), self._core)
+        self._transport = Transport(find)
+        self._client = Client(self._transport, self._core)
         self._watch_transport = Transport(find)
         self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
         self._cache = ObjectCache(time.time)
         self._wake_at: float | None = None
+        self._path = ""  # of the session
 
     def watch(self, name: str, mode: str, wants: Sequence[str]) -> Iterator[tuple[Situation, Lease | None]]:
         if mode != "lead" or tuple(wants) != (OBJECTS,):
             fix = f"set in the policy wants = ('{OBJECTS}',), or use the gRPC transport"
             raise Invalid([Problem("transport", ONLY_OBJECTS, f"rest, {mode}, wants {', '.join(wants)}", fix)])
+        lease: Lease | None = self._open(name)
         threading.Thread(target=self._read, daemon=True).start()
-        lease: Lease | None = Lease(name, LEASE_S)
         while True:
             situation = self._next()
             if situation is not None:
                 yield situation, lease
                 lease = None
 
-    def decide(self, _token: str, row: DecisionRow) -> DecisionAnswer:
-        """Withdrawals first: they may make room for what is to come."""
+    def _open(self, name: str) -> Lease:
+        body = msgspec.json.encode({"name": name})
+        request = Request("POST", "/sessions", (JSON,), body, base=EXTERNAL)  # a second one ends the first
+        try:
+            opened = self._transport.perform(self._core.fetch(request, SchedulerSessionView))
+        except NotFound:
+            return NO_SESSIONS
+        self._path = f"/sessions/{quoted(name)}"
+        self._core.scheduler_token = opened.token
+        return Lease(opened.token, opened.lease_seconds)
+
+    def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:
+        """Withdrawals first: they may make room for what is to come. Raises Conflict when the session is over."""
+        answer = self._decide(row)
+        if answer.refusals:
+            self.renew(token)
+        return answer
+
+    def _decide(self, row: DecisionRow) -> DecisionAnswer:
         refusals = [ItemRefusal(f"placements[{number}]", NO_TASKS) for number in range(len(row.placements))]
         refusals += [ItemRefusal(f"preemptions[{number}]", NO_TASKS) for number in range(len(row.preemptions))]
         if row.atomic:
@@ -82,7 +111,8 @@ class RestLink:
         return DecisionAnswer(row.based_on, refusals=refusals)
 
     def renew(self, _token: str) -> None:
-        """Nobody waits for it."""
+        if self._path:
+            self._transport.perform(self._core.send(Request("PUT", self._path, base=EXTERNAL)))
 
     def stop_watching(self) -> None:
         self._items.put(Conflict("the scheduler stops"))
@@ -90,6 +120,11 @@ class RestLink:
 
     def close(self) -> None:
         self.stop_watching()
+        if self._path:
+            deadline = Deadline.after(self._core.clock, CLOSE_MAX_S)
+            with suppress(ShunterError, TimeoutError):
+                end = Request("DELETE", self._path, repeatable=False, base=EXTERNAL)
+                self._transport.perform(self._core.exchange(end, deadline=deadline))
         self._client.close()
 
     # ---- watching ----

@@ -12,7 +12,6 @@ from shunter.sdk.errors import AnswerNotUnderstood, ConnectionLost
 from shunter.sdk.trace_context import current_trace
 from shunter.sdk.transport.steps import Request
 
-BASE_PATH = "/api/v1"
 HEALTH_PATH = "/healthz"
 HEAD_MAX_BYTES = 64 * 2**10
 CHUNK_LINE_MAX_BYTES = 1024
@@ -22,7 +21,7 @@ STREAM_ENDED_EARLY = "the cluster closed the connection before its answer was co
 def encode_request(endpoint: Endpoint, request: Request, min_version: int = 0) -> bytes:
     """The bytes of a request, authorised by the endpoint's token if it has one."""
     lines = [
-        f"{request.method} {endpoint.prefix}{BASE_PATH}{request.path} HTTP/1.1",
+        f"{request.method} {endpoint.prefix}{request.base}{request.path} HTTP/1.1",
         f"Host: {_host(endpoint)}",
     ]
     if credential := endpoint.credential():

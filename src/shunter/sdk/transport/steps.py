@@ -12,15 +12,19 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
+BASE_PATH = "/api/v1"
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request as a value. `path` is below `/api/v1` and already quoted, its query included."""
+    """One HTTP request as a value. `path` is below `base` and already quoted, its query included."""
 
     method: str
     path: str
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     repeatable: bool = True  # False: sending it again after a lost answer could do more than was asked for
+    base: str = BASE_PATH
 
 
 @dataclass(slots=True)

@@ -111,7 +111,7 @@ OBJECTS = ComparedFields(
         "unplaced_testbeds": _CACHE,
     },
 )
-IDENTITY = ComparedFields(IdentityRegistry, plain=("users", "keys"))
+IDENTITY = ComparedFields(IdentityRegistry, plain=("users", "keys", "ended_sessions"))
 SECRETS = ComparedFields(
     SecretRegistry,
     plain=("secrets", "size_bytes"),
