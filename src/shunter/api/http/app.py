@@ -334,7 +334,7 @@ class App:
             _use_own_namespace(exchange, bound.identity.default_namespace())
         if not self._listener.is_open and not route.public:
             exchange.permission = self._permissions.of(exchange.credential, caller)
-        if route.is_tagged and not exchange.query.get("watch") and await self._is_unchanged(exchange):
+        if route.is_tagged and not exchange.query.get("watch") and await self._is_unchanged(exchange, caller):
             await exchange.respond(304)
             return
         session = exchange.header(SESSION_HEADER) or ""
@@ -351,13 +351,13 @@ class App:
         if not exchange.started:
             await exchange.respond(route.responses[0].status, b"" if result is None else encode(result))
 
-    async def _is_unchanged(self, exchange: Exchange) -> bool:
+    async def _is_unchanged(self, exchange: Exchange, caller: Principal) -> bool:
         """Whether the client has the answer already. Sets the tag of the answer: what is rendered from now on is at
         least as new as it says. A leader whose lease is lost says neither."""
         await self._gateway.replication.wait_for_version(0)
         known = exchange.header(b"if-none-match")
-        current = None if known is None else self._tags.find_current(known)
-        exchange.tag = self._tags.issue() if current is None else current.encode()
+        current = None if known is None else self._tags.find_current(known, caller)
+        exchange.tag = self._tags.issue(caller) if current is None else current.encode()
         return current is not None
 
 

@@ -8,9 +8,11 @@ from msgspec.structs import replace
 from shunter.api.http.entity_tags import AGE_MAX_S, EntityTags
 from shunter.api.routes.table import ROUTES
 from shunter.model.rest.job_views import UpdateView
+from shunter.ports.principals import Principal
 from tests.unit.api.asgi_client import AUTHORIZED, Client, Response, manifest
 from tests.unit.api.fake_gateway import FakeGateway
 
+CALLER = Principal("anna", frozenset())
 OBJECTS = "/api/v1/apis/shunter.dev/v1/namespaces/default/testbeds"
 TAGGED = {
     "listJobs", "getJob", "listRuns", "listTasks", "getTask", "listAttempts", "listTemplates", "getTemplate",
@@ -96,14 +98,24 @@ def test_exactly_the_routes_that_read_committed_state_alone_are_tagged() -> None
 def test_a_tag_expires_because_retention_changes_history_without_a_new_version(gateway: FakeGateway) -> None:
     now_s = 1000.0
     tags = EntityTags(gateway.managers, lambda: now_s)
-    tag = tags.issue().decode()
+    tag = tags.issue(CALLER).decode()
     now_s += AGE_MAX_S
-    assert tags.is_current(tag)
+    assert tags.is_current(tag, CALLER)
     now_s += 1
-    assert not tags.is_current(tag)
+    assert not tags.is_current(tag, CALLER)
 
 
 def test_another_process_does_not_know_the_tag(gateway: FakeGateway) -> None:
     """After a restore or an upgrade, the same version may show something else."""
-    tag = EntityTags(gateway.managers).issue().decode()
-    assert not EntityTags(gateway.managers).is_current(tag)
+    tag = EntityTags(gateway.managers).issue(CALLER).decode()
+    assert not EntityTags(gateway.managers).is_current(tag, CALLER)
+
+
+async def test_a_browser_that_somebody_else_signs_in_at_gets_another_answer(
+    client: Client, gateway: FakeGateway
+) -> None:
+    """It stores answers, and asks whether they are still right."""
+    tag = (await read(client, "/api/v1/jobs")).headers["etag"]
+    assert (await read(client, "/api/v1/jobs", tag)).status == 304
+    gateway.tenant = "red"
+    assert (await read(client, "/api/v1/jobs", tag)).status == 200
