@@ -7,6 +7,7 @@ shows whole commits, and asks the policy again when it requested that."""
 
 from __future__ import annotations
 
+import json
 import queue
 import threading
 import time
@@ -14,8 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
-
-import msgspec
 
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem, Rejected, ShunterError
 from shunter.model.objects.documents import scheduling_spec
@@ -77,7 +76,7 @@ class RestLink:
                 lease = None
 
     def _open(self, name: str) -> Lease:
-        body = msgspec.json.encode({"name": name})
+        body = json.dumps({"name": name}).encode()
         request = Request("POST", "/sessions", (JSON,), body, base=EXTERNAL)  # a second one ends the first
         try:
             opened = self._transport.perform(self._core.fetch(request, SchedulerSessionView))
