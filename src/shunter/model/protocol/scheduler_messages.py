@@ -129,6 +129,13 @@ class QuotaRow(msgspec.Struct, frozen=True, array_like=True):
     used: dict[str, int]
 
 
+class TenantRow(msgspec.Struct, frozen=True, array_like=True):
+    """The namespaces of a tenant, among which its share of the cluster is counted together."""
+
+    name: str
+    namespaces: list[str]
+
+
 class RunningRows(msgspec.Struct, frozen=True, array_like=True):
     class_ids: list[int]
     node: list[int]
@@ -188,6 +195,7 @@ class ViewDelta(msgspec.Struct, frozen=True, omit_defaults=True):
     batch_jobs_gone: list[ObjectName] = []
     schedulings_gone: list[ObjectName] = []
     quotas: list[QuotaRow] | None = None  # of tenants that have some and tasks to place
+    tenants: list[TenantRow] | None = None
     answers: Answers | None = None
 
 

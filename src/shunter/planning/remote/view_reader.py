@@ -19,7 +19,7 @@ from shunter.planning.filter.filters import FILTERS
 from shunter.planning.filter.hard_rules import HardRules
 from shunter.planning.filter.node_ledger import NodeLedger
 from shunter.planning.order.pending_queue import PendingQueue
-from shunter.planning.remote.quota_rows import read_quotas
+from shunter.planning.remote.tenant_rows import read_quotas, read_tenants
 from shunter.planning.remote.view_queries import RecordedAnswers, read_class
 from shunter.planning.remote.view_scope import add_resource_columns, empty_nodes, grow_rows, limit_view
 from shunter.planning.view import BoolArray, ClusterView, IntArray, Nodes, Queued, QueueRules, TaskClass, TenantQuota
@@ -71,6 +71,7 @@ class ViewReader:
         self._queues: dict[str, QueueRules] = {}
         self._licences: dict[str, tuple[int, int]] = {}
         self._quotas: dict[str, TenantQuota] = {}
+        self._tenants: dict[str, str] = {}
         self._testbeds: dict[ObjectName, Testbed] = {}
         self._batch_jobs: dict[ObjectName, BatchJob] = {}
         self._schedulings: dict[ObjectName, Scheduling] = {}
@@ -100,6 +101,8 @@ class ViewReader:
             self._licences = {row.name: (row.total, row.used) for row in delta.licences}
         if delta.quotas is not None:
             self._quotas = read_quotas(delta.quotas)
+        if delta.tenants is not None:
+            self._tenants = read_tenants(delta.tenants)
 
     def _view(self, delta: ViewDelta) -> ClusterView:
         self._missing = self.missing
@@ -113,6 +116,7 @@ class ViewReader:
             queues=self._queues,
             licences=self._licences,
             quotas=self._quotas,
+            tenants=self._tenants,
             preempt_gap=delta.preempt_gap,
             reserve_after_s=delta.reserve_after_s,
             hold_after_s=delta.hold_after_s,

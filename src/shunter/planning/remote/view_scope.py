@@ -28,7 +28,7 @@ def limit_view(view: ClusterView, wants: Collection[str]) -> ClusterView:
     hidden: dict[str, Any] = {}
     if TASKS not in wants:
         hidden |= {"nodes": empty_nodes(), "queued": PendingQueue(), "usage": {}, "queues": {}, "licences": {}}
-        hidden |= {"quotas": {}, "preempt_gap": None, "reserve_after_s": None, "hold_after_s": None}
+        hidden |= {"quotas": {}, "tenants": {}, "preempt_gap": None, "reserve_after_s": None, "hold_after_s": None}
     if OBJECTS not in wants:
         hidden |= {"testbeds": {}, "batch_jobs": {}, "schedulings": {}}
     if RUNNING not in wants:

@@ -28,7 +28,7 @@ from shunter.model.protocol.scheduler_messages import (
     ViewDelta,
 )
 from shunter.planning.order.pending_queue import PendingQueue
-from shunter.planning.remote.quota_rows import quota_rows
+from shunter.planning.remote.tenant_rows import quota_rows, tenant_rows
 from shunter.planning.remote.view_queries import class_row, full_answers
 from shunter.planning.remote.view_scope import add_resource_columns, empty_nodes, grow_rows
 from shunter.planning.view import ClusterView, IntArray, Nodes, Queued, QueueRules, TaskClass, TenantQuota
@@ -55,6 +55,7 @@ class ViewWriter:
         self._queues: Mapping[str, QueueRules] | None = None
         self._licences: Mapping[str, tuple[int, int]] | None = None
         self._quotas: Mapping[str, TenantQuota] = {}
+        self._tenants: Mapping[str, str] = {}
         self._testbeds: dict[ObjectName, Testbed] = {}
         self._batch_jobs: dict[ObjectName, BatchJob] = {}
         self._schedulings: dict[ObjectName, Scheduling] = {}
@@ -97,6 +98,9 @@ class ViewWriter:
         if view.quotas != self._quotas:
             self._quotas = dict(view.quotas)
             fields["quotas"] = quota_rows(view.quotas)
+        if view.tenants != self._tenants:
+            self._tenants = dict(view.tenants)
+            fields["tenants"] = tenant_rows(view.tenants)
 
 
 class _SentNodes:

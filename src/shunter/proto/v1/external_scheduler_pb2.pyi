@@ -31,7 +31,7 @@ class Lease(_message.Message):
     def __init__(self, token: _Optional[str] = ..., lease_s: _Optional[float] = ...) -> None: ...
 
 class Situation(_message.Message):
-    __slots__ = ("number", "version", "whole", "now", "budget", "lease", "active", "rows", "resources", "kinds", "nodes", "classes", "gone", "queued", "usage", "queues", "licences", "quotas", "preempt_gap", "reserve_after_s", "hold_after_s", "testbeds", "batch_jobs", "schedulings", "testbeds_gone", "batch_jobs_gone", "schedulings_gone", "answers")
+    __slots__ = ("number", "version", "whole", "now", "budget", "lease", "active", "rows", "resources", "kinds", "nodes", "classes", "gone", "queued", "usage", "queues", "licences", "quotas", "tenants", "preempt_gap", "reserve_after_s", "hold_after_s", "testbeds", "batch_jobs", "schedulings", "testbeds_gone", "batch_jobs_gone", "schedulings_gone", "answers")
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     WHOLE_FIELD_NUMBER: _ClassVar[int]
@@ -50,6 +50,7 @@ class Situation(_message.Message):
     QUEUES_FIELD_NUMBER: _ClassVar[int]
     LICENCES_FIELD_NUMBER: _ClassVar[int]
     QUOTAS_FIELD_NUMBER: _ClassVar[int]
+    TENANTS_FIELD_NUMBER: _ClassVar[int]
     PREEMPT_GAP_FIELD_NUMBER: _ClassVar[int]
     RESERVE_AFTER_S_FIELD_NUMBER: _ClassVar[int]
     HOLD_AFTER_S_FIELD_NUMBER: _ClassVar[int]
@@ -78,6 +79,7 @@ class Situation(_message.Message):
     queues: QueueRules
     licences: Licences
     quotas: TenantQuotas
+    tenants: Tenants
     preempt_gap: int
     reserve_after_s: float
     hold_after_s: float
@@ -88,7 +90,7 @@ class Situation(_message.Message):
     batch_jobs_gone: _containers.RepeatedCompositeFieldContainer[ObjectName]
     schedulings_gone: _containers.RepeatedCompositeFieldContainer[ObjectName]
     answers: Answers
-    def __init__(self, number: _Optional[int] = ..., version: _Optional[int] = ..., whole: _Optional[bool] = ..., now: _Optional[float] = ..., budget: _Optional[int] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., active: _Optional[_Union[Decision, _Mapping]] = ..., rows: _Optional[int] = ..., resources: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[NodeKind, _Mapping]]] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., classes: _Optional[_Iterable[_Union[TaskClass, _Mapping]]] = ..., gone: _Optional[_Iterable[int]] = ..., queued: _Optional[_Iterable[_Union[Queued, _Mapping]]] = ..., usage: _Optional[_Iterable[_Union[Usage, _Mapping]]] = ..., queues: _Optional[_Union[QueueRules, _Mapping]] = ..., licences: _Optional[_Union[Licences, _Mapping]] = ..., quotas: _Optional[_Union[TenantQuotas, _Mapping]] = ..., preempt_gap: _Optional[int] = ..., reserve_after_s: _Optional[float] = ..., hold_after_s: _Optional[float] = ..., testbeds: _Optional[_Iterable[_Union[Testbed, _Mapping]]] = ..., batch_jobs: _Optional[_Iterable[_Union[BatchJob, _Mapping]]] = ..., schedulings: _Optional[_Iterable[_Union[Scheduling, _Mapping]]] = ..., testbeds_gone: _Optional[_Iterable[_Union[ObjectName, _Mapping]]] = ..., batch_jobs_gone: _Optional[_Iterable[_Union[ObjectName, _Mapping]]] = ..., schedulings_gone: _Optional[_Iterable[_Union[ObjectName, _Mapping]]] = ..., answers: _Optional[_Union[Answers, _Mapping]] = ...) -> None: ...
+    def __init__(self, number: _Optional[int] = ..., version: _Optional[int] = ..., whole: _Optional[bool] = ..., now: _Optional[float] = ..., budget: _Optional[int] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., active: _Optional[_Union[Decision, _Mapping]] = ..., rows: _Optional[int] = ..., resources: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[NodeKind, _Mapping]]] = ..., nodes: _Optional[_Iterable[_Union[Node, _Mapping]]] = ..., classes: _Optional[_Iterable[_Union[TaskClass, _Mapping]]] = ..., gone: _Optional[_Iterable[int]] = ..., queued: _Optional[_Iterable[_Union[Queued, _Mapping]]] = ..., usage: _Optional[_Iterable[_Union[Usage, _Mapping]]] = ..., queues: _Optional[_Union[QueueRules, _Mapping]] = ..., licences: _Optional[_Union[Licences, _Mapping]] = ..., quotas: _Optional[_Union[TenantQuotas, _Mapping]] = ..., tenants: _Optional[_Union[Tenants, _Mapping]] = ..., preempt_gap: _Optional[int] = ..., reserve_after_s: _Optional[float] = ..., hold_after_s: _Optional[float] = ..., testbeds: _Optional[_Iterable[_Union[Testbed, _Mapping]]] = ..., batch_jobs: _Optional[_Iterable[_Union[BatchJob, _Mapping]]] = ..., schedulings: _Optional[_Iterable[_Union[Scheduling, _Mapping]]] = ..., testbeds_gone: _Optional[_Iterable[_Union[ObjectName, _Mapping]]] = ..., batch_jobs_gone: _Optional[_Iterable[_Union[ObjectName, _Mapping]]] = ..., schedulings_gone: _Optional[_Iterable[_Union[ObjectName, _Mapping]]] = ..., answers: _Optional[_Union[Answers, _Mapping]] = ...) -> None: ...
 
 class NodeKind(_message.Message):
     __slots__ = ("datacenter", "labels", "attributes")
@@ -290,6 +292,20 @@ class Licence(_message.Message):
     total: int
     used: int
     def __init__(self, name: _Optional[str] = ..., total: _Optional[int] = ..., used: _Optional[int] = ...) -> None: ...
+
+class Tenants(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Tenant]
+    def __init__(self, items: _Optional[_Iterable[_Union[Tenant, _Mapping]]] = ...) -> None: ...
+
+class Tenant(_message.Message):
+    __slots__ = ("name", "namespaces")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    namespaces: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., namespaces: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TenantQuotas(_message.Message):
     __slots__ = ("items",)

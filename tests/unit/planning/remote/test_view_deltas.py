@@ -57,6 +57,7 @@ class ChangingCluster:
         self.queues: dict[str, QueueRules] = {}
         self.licences: dict[str, tuple[int, int]] = {}
         self.quotas: dict[str, TenantQuota] = {}
+        self.tenants: dict[str, str] = {}
         for _ in range(rng.randrange(1, 4)):
             self.add_node()
 
@@ -68,6 +69,7 @@ class ChangingCluster:
             queues=self.queues,
             licences=self.licences,
             quotas=self.quotas,
+            tenants=self.tenants,
             testbeds=self.testbeds,
             reserve_after_s=self.rng.choice([None, 1.0, float("inf")]),
         )
@@ -159,6 +161,7 @@ class ChangingCluster:
         limits = self.rng.randrange(9), NEVER, self.rng.choice((NEVER, 2**40)), NEVER
         film = TenantQuota("film", limits, (self.rng.randrange(9), 0, 0, 1))
         red = TenantQuota("red", (1, 2, 3, 4), (0, 0, 0, 0))
+        self.tenants = self.rng.choice(({}, {"default": "film", "film": "film"}, {"red": "red", "film": "film"}))
         self.quotas = self.rng.choice(({}, {"default": film, "film": film}, {"red": red, "film": film}))
         if self.rng.random() < 0.3:
             self.usage.pop(("other", "somebody"), None)

@@ -23,7 +23,7 @@ def view_hash(view: ClusterView) -> str:
         [_queued_key(queued) for queued in view.queued],
         sorted((owner, amounts.tolist()) for owner, amounts in view.usage.items()),
         sorted(view.queues.items(), key=lambda item: item[0]), sorted(view.licences.items()),
-        sorted(view.quotas.items(), key=lambda item: item[0]),
+        sorted(view.quotas.items(), key=lambda item: item[0]), sorted(view.tenants.items()),
         view.preempt_gap, view.reserve_after_s, view.hold_after_s,
         list(view.testbeds.items()), list(view.batch_jobs.items()), list(view.schedulings.items()),
     )  # fmt: skip

@@ -1,12 +1,25 @@
-"""Converts the quotas of a view to rows of a situation, and back. Used by the writer and the reader of views."""
+"""Converts the tenants of a view, and their quotas, to rows of a situation, and back. Used by the writer and the reader
+of views."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from shunter.model.identity.quotas import PLACED
-from shunter.model.protocol.scheduler_messages import QuotaRow
+from shunter.model.protocol.scheduler_messages import QuotaRow, TenantRow
 from shunter.planning.view import NEVER, TenantQuota
+
+
+def tenant_rows(owners: Mapping[str, str]) -> list[TenantRow]:
+    """`owners`: the tenant of each namespace that has one."""
+    namespaces: dict[str, list[str]] = {}
+    for namespace, tenant in owners.items():
+        namespaces.setdefault(tenant, []).append(namespace)
+    return [TenantRow(tenant, found) for tenant, found in namespaces.items()]
+
+
+def read_tenants(rows: Iterable[TenantRow]) -> dict[str, str]:
+    return {namespace: row.name for row in rows for namespace in row.namespaces}
 
 
 def quota_rows(quotas: Mapping[str, TenantQuota]) -> list[QuotaRow]:
