@@ -297,6 +297,7 @@ class Manager:
                 *self._external_work,
                 *(() if self._tls is None else (self._tls.run,)),
                 *(() if self._objects is None else (self._objects.run,)),
+                *self._backend.background,
             )
         ]
 
@@ -387,7 +388,8 @@ class Manager:
     def _create_backend(self) -> WorkerBackend:
         if self._options.simulate_nodes:
             return SimulatedBackend(self._options)
-        return LocalBackend(
+        backend = _kube_backend() if self._options.kubernetes else LocalBackend
+        return backend(
             self._options,
             self._home,
             self._config,
@@ -423,6 +425,13 @@ def _open_objects(options: UpOptions) -> KubeObjects:
     from shunter.app.kubernetes.objects import KubeObjects
 
     return KubeObjects(options)
+
+
+def _kube_backend() -> type[LocalBackend]:
+    """aiohttp is loaded only where jobs are on Kubernetes."""
+    from shunter.app.kubernetes.jobs import KubeBackend
+
+    return KubeBackend
 
 
 def _build_client(token: Callable[[], str], tls: TlsFiles | None) -> ManagerClient:

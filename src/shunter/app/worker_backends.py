@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -47,6 +47,7 @@ class WorkerBackend(Protocol):
     workers: Workers
     address: str | None  # where remote workers join
     own_node: str | None  # the node of the worker in this process
+    background: Sequence[Callable[[], Awaitable[None]]]  # work of its own, until it is cancelled
 
     @property
     def connected(self) -> int:
@@ -99,6 +100,7 @@ class LocalBackend:
         self.workers: Workers = self._watcher
         self.address: str | None = None
         self.own_node: str | None = None
+        self.background: Sequence[Callable[[], Awaitable[None]]] = ()
         self._options, self._metrics, self._routes = options, metrics, routes
         self._takes_workers, self._tls, self._home, self._tracer = takes_workers, tls, home, tracer
         settings = replace(config.worker_settings(home.worker, options.machine), task_user="")  # tasks are the caller's
@@ -214,6 +216,7 @@ class SimulatedBackend:
 
     address: str | None = None
     own_node: str | None = None
+    background: Sequence[Callable[[], Awaitable[None]]] = ()
 
     def __init__(self, options: UpOptions) -> None:
         from shunter.simulation.fleet.direct import SimulatedWorkers

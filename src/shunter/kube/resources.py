@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from shunter.kube.client.api import Resource
+from shunter.kube.client.api import PODS, Resource
 from shunter.kube.install import crds
 from shunter.model.objects.objects import GROUP, PLURALS, VERSION
 
-PODS = Resource("", "v1", "pods")
+__all__ = ["PODS"]
+
 NODES = Resource("", "v1", "nodes", is_namespaced=False)
 OBJECTS = {kind: Resource(GROUP, VERSION, plural) for plural, kind in PLURALS.items()}
 

@@ -18,13 +18,14 @@ KUBERNETES = "kubernetes"
 log = Log(__name__)
 
 
-def check_objects(given: str | None, kubeconfig: str | None, context: str | None) -> None:
-    """Raises Invalid."""
+def check_objects(given: str | None, kubeconfig: str | None, context: str | None, *, runs_jobs: bool = False) -> None:
+    """Raises Invalid. The kubeconfig may also be for jobs."""
     if given not in (None, KUBERNETES):
         raise Invalid([Problem("--objects", "must be kubernetes", given, "leave it out to have objects in the store")])
     for option, value in (("--kubeconfig", kubeconfig), ("--context", context)):
-        if value is not None and given is None:
-            raise Invalid([Problem(option, "needs --objects kubernetes", value, "add it, or remove this option")])
+        if value is not None and given is None and not runs_jobs:
+            fix = "add one of them, or remove this option"
+            raise Invalid([Problem(option, "needs --objects kubernetes or --kubernetes", value, fix)])
 
 
 class KubeObjects:

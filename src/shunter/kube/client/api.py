@@ -5,7 +5,7 @@ somebody else in between is a Conflict and never lost."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -28,7 +28,7 @@ from shunter.model.errors import (
     Unauthorized,
     Unavailable,
 )
-from shunter.model.objects.object_meta import Document
+from shunter.model.objects.object_meta import Document, ObjectName
 
 PAGE_ITEMS = 500
 ANSWER_BYTES_MAX = 64 * 2**20  # of one page
@@ -36,6 +36,8 @@ LINE_BYTES_MAX = 4 * 2**20  # of one event: etcd stores at most 1.5 MiB of an ob
 CONNECT_MAX_S = 5.0
 REQUEST_MAX_S = 30.0
 WATCH_S = 290  # then the server ends a watch, and a new one continues
+EXEC_PROTOCOL, STATUS_CHANNEL = "v5.channel.k8s.io", 3
+EXEC_OUTPUT_MAX = 4096  # bytes
 FIELD_MANAGER = "shunter-operator"
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
@@ -55,6 +57,9 @@ class Resource:
         scope = f"/namespaces/{quote(namespace, safe='')}" if self.is_namespaced and namespace is not None else ""
         end = f"/{quote(name, safe='')}" if name is not None else ""
         return f"{base}{scope}/{self.plural}{end}{f'/{subresource}' if subresource else ''}"
+
+
+PODS = Resource("", "v1", "pods")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,46 @@ class KubeApi:
                     yield WatchEvent(event["type"], event["object"])
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._unreachable(error) from None
+
+    async def read_log(self, pod: ObjectName, container: str, *, follow: bool) -> AsyncIterator[bytes]:
+        """The output of a container from its beginning; with `follow` until it ends."""
+        path = PODS.path(pod.namespace, pod.name, "log")
+        parameters = {"container": container, "follow": "true" if follow else "false"}
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_MAX_S)
+        try:
+            async with self._opened().get(
+                self._url(path), params=parameters, headers=self._headers(), timeout=timeout
+            ) as response:
+                if response.status != 200:
+                    raise error_of(response.status, self._decode(await _read(response)))
+                async for chunk in response.content.iter_any():
+                    yield chunk
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from None
+
+    async def execute(self, pod: ObjectName, container: str, command: Sequence[str]) -> tuple[int, str]:
+        """Run a command in a container: its exit code and the end of its output."""
+        path = PODS.path(pod.namespace, pod.name, "exec")
+        parameters = [("container", container), ("stdout", "true"), ("stderr", "true")]
+        parameters += [("command", word) for word in command]
+        output = bytearray()
+        try:
+            async with self._opened().ws_connect(
+                self._url(path), params=parameters, headers=self._headers(), protocols=[EXEC_PROTOCOL]
+            ) as socket:
+                async for message in socket:
+                    if not isinstance(message.data, bytes) or not message.data:
+                        continue
+                    channel, data = message.data[0], message.data[1:]
+                    if channel == STATUS_CHANNEL:
+                        return _exit_code(self._decode(data)), output[-EXEC_OUTPUT_MAX:].decode(errors="replace")
+                    output += data
+                    del output[:-EXEC_OUTPUT_MAX]
+        except aiohttp.WSServerHandshakeError as error:
+            raise error_of(error.status, {"message": f"exec in pod {pod}: {error.message}"}) from None
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise self._unreachable(error) from None
+        raise Unavailable(f"exec in pod {pod} ended without a status")
 
     # ---- writing ----
 
@@ -233,6 +278,17 @@ def error_of(status: int, answer: Any) -> ShunterError:
         return Busy(message, float((document.get("details") or {}).get("retryAfterSeconds") or 1))
     known = _ERRORS.get(status)
     return known(message) if known is not None else Unavailable(message)
+
+
+def _exit_code(status: Any) -> int:
+    """Of the Status with which an exec ends."""
+    if status.get("status") == "Success":
+        return 0
+    causes = (status.get("details") or {}).get("causes") or ()
+    codes = [int(cause["message"]) for cause in causes if cause.get("reason") == "ExitCode"]
+    if not codes:
+        raise Unavailable(status.get("message") or "exec failed")
+    return codes[0]
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

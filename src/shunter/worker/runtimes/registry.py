@@ -18,10 +18,17 @@ PROCESS = "process"  # which keepers run
 
 
 class RuntimeRegistry:
-    """`changed` is called when the attributes that runtimes give to the node have changed."""
+    """`changed` is called when the attributes that runtimes give to the node have changed. `factories` are all runtimes
+    of a worker that has none of the usual ones."""
 
-    def __init__(self, settings: WorkerSettings, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        settings: WorkerSettings,
+        changed: Callable[[], None],
+        factories: Mapping[str, RuntimeFactory] | None = None,
+    ) -> None:
         self._settings = settings
+        self._given = factories
         self._changed = changed
         self._runtimes: dict[str, Runtime] = {}
         self._attributes: dict[str, Mapping[str, str]] = {}
@@ -32,7 +39,7 @@ class RuntimeRegistry:
 
     async def open(self) -> None:
         """Create and open all runtimes. One that fails is reported, and the others still work."""
-        for name, factory in self._factories().items():
+        for name, factory in (self._given or self._factories()).items():
             try:
                 runtime = factory(self._settings)
                 self._attributes[name] = await runtime.open()

@@ -75,9 +75,21 @@ Objects = Annotated[
         help="Where Testbeds, BatchJobs and Schedulings are, with 'shunter operator' at work. Default: in the store.",
     ),
 ]
+Kubernetes = Annotated[
+    bool, typer.Option("--kubernetes", help="Run jobs as pods on the nodes of a Kubernetes cluster.")
+]
+Image = Annotated[
+    str | None, typer.Option("--image", metavar="IMAGE", help="With --kubernetes: image of jobs that name none.")
+]
+PodNamespace = Annotated[
+    str | None,
+    typer.Option("--pod-namespace", metavar="NAME", help="With --kubernetes: where the pods are. Default: default."),
+]
 Kubeconfig = Annotated[
     str | None,
-    typer.Option("--kubeconfig", metavar="FILE", help="For --objects kubernetes, as for 'shunter operator'."),
+    typer.Option(
+        "--kubeconfig", metavar="FILE", help="For --kubernetes and --objects kubernetes, as for 'shunter operator'."
+    ),
 ]
 Context = Annotated[
     str | None, typer.Option("--context", metavar="NAME", help="Context of that kubeconfig. Default: its current one.")
@@ -211,6 +223,9 @@ def manager(
     auth_plugin: AuthPlugin = None,
     policy: Policy = None,
     store: Store = None,
+    kubernetes: Kubernetes = False,
+    image: Image = None,
+    pod_namespace: PodNamespace = None,
     objects: Objects = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -223,7 +238,8 @@ def manager(
 ) -> None:
     """Start a manager without a worker.
 
-    Workers on this and other machines join it with the token in SHUNTER_HOME/worker-token.
+    Workers on this and other machines join it with the token in SHUNTER_HOME/worker-token. With --kubernetes, the nodes
+    of a Kubernetes cluster are its workers, and run its tasks as pods.
 
     Several managers that share a PostgreSQL store and an etcd are one cluster. One of them leads; if it ends, another
     takes over. They need different names, and the same token and worker-token in their homes.
@@ -231,6 +247,7 @@ def manager(
     \b
     shunter manager --listen 127.0.0.1:7070 --workers-listen 127.0.0.1:7071
     shunter manager --store postgresql://shunter@db.example/shunter
+    shunter manager --kubernetes --image busybox --kubeconfig ~/.kube/config
     shunter manager --objects kubernetes --kubeconfig ~/.kube/config
     shunter manager --name m1 --store postgresql://... --coordination etcd://etcd.example:2379
     shunter manager --name w1 --roles watcher --store postgresql://... --coordination etcd://etcd.example:2379
@@ -241,8 +258,15 @@ def manager(
     if objects is not None or kubeconfig is not None or context is not None:
         from shunter.app.kubernetes.objects import check_objects
 
-        check_objects(objects, kubeconfig, context)
+        check_objects(objects, kubeconfig, context, runs_jobs=kubernetes)
+    if kubernetes or image is not None or pod_namespace is not None:
+        from shunter.app.kubernetes.jobs import check_jobs
+
+        check_jobs(kubernetes, image, pod_namespace, coordination)
     members = {
+        "kubernetes": kubernetes,
+        "image": image,
+        "pod_namespace": pod_namespace or "default",
         "objects": objects,
         "kubeconfig": kubeconfig,
         "kube_context": context,
