@@ -154,6 +154,7 @@ RULES: dict[str, tuple[str, str]] = {
     "worker": ("log model ports .health .keeper .process .runtimes", "msgspec"),
     "kube.client": ("log model", "aiohttp msgspec yaml?"),
     "kube.install": ("model .client", ""),
+    "kube.jobs": ("log model ports worker worker.process worker.runtimes kube .client .install", "msgspec"),
     "kube": ("log model ports testbeds .applications .client .install", "msgspec"),
     "kube.applications": ("model testbeds kube .client .install", "msgspec"),
     "kube.extender": ("log model kube", "aiohttp msgspec"),

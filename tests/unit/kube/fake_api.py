@@ -13,7 +13,7 @@ from typing import Any
 from shunter.kube.client.api import KubeApi, Resource, WatchEvent
 from shunter.kube.resources import NODES, PODS
 from shunter.model.errors import Conflict, Gone, NotFound
-from shunter.model.objects.object_meta import Document
+from shunter.model.objects.object_meta import Document, ObjectName
 
 Key = tuple[str, str, str]  # plural, namespace, name
 
@@ -131,6 +131,13 @@ class FakeKubeApi(KubeApi):
             raise Conflict("another uid")
         await self._drop((resource.plural, namespace or "", name))
         return found
+
+    async def read_log(self, pod: ObjectName, container: str, *, follow: bool) -> AsyncIterator[bytes]:  # noqa: ARG002
+        """Pods here say nothing."""
+        self._find(PODS, pod.name, pod.namespace)
+        silent: tuple[bytes, ...] = ()
+        for chunk in silent:
+            yield chunk
 
     # ---- for tests ----
 

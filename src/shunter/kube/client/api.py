@@ -143,7 +143,7 @@ class KubeApi:
         output = bytearray()
         try:
             async with self._opened().ws_connect(
-                self._url(path), params=parameters, headers=self._headers(), protocols=[EXEC_PROTOCOL]
+                self._url(path), params=parameters, headers=self._headers(accept="*/*"), protocols=[EXEC_PROTOCOL]
             ) as socket:
                 async for message in socket:
                     if not isinstance(message.data, bytes) or not message.data:
@@ -154,7 +154,7 @@ class KubeApi:
                     output += data
                     del output[:-EXEC_OUTPUT_MAX]
         except aiohttp.WSServerHandshakeError as error:
-            raise error_of(error.status, {"message": f"exec in pod {pod}: {error.message}"}) from None
+            raise error_of(error.status, {"message": f"exec in pod {pod}: {error.status} {error.message}"}) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._unreachable(error) from None
         raise Unavailable(f"exec in pod {pod} ended without a status")
@@ -245,9 +245,9 @@ class KubeApi:
     def _url(self, path: str) -> str:
         return self._connection.url + path
 
-    def _headers(self) -> dict[str, str]:
+    def _headers(self, accept: str = _JSON) -> dict[str, str]:
         token = self._connection.read_token()
-        return {"accept": _JSON, **({"authorization": f"Bearer {token}"} if token else {})}
+        return {"accept": accept, **({"authorization": f"Bearer {token}"} if token else {})}
 
     def _decode(self, body: bytes) -> Any:
         try:
@@ -281,13 +281,13 @@ def error_of(status: int, answer: Any) -> ShunterError:
 
 
 def _exit_code(status: Any) -> int:
-    """Of the Status with which an exec ends."""
+    """The exit code in the Status with which an exec ends."""
     if status.get("status") == "Success":
         return 0
     causes = (status.get("details") or {}).get("causes") or ()
     codes = [int(cause["message"]) for cause in causes if cause.get("reason") == "ExitCode"]
     if not codes:
-        raise Unavailable(status.get("message") or "exec failed")
+        raise Invalid([Problem("command", status.get("message") or "could not be started")])
     return codes[0]
 
 

@@ -21,6 +21,7 @@ Manifest = dict[str, Any]
 API_VERSION = f"{GROUP}/{VERSION}"
 NAMESPACE = "shunter-system"
 ACCOUNT = "shunter-operator"
+JOBS_ACCOUNT = "shunter-jobs"  # of `shunter manager --kubernetes`
 MANAGER_ACCOUNT = "shunter-manager"  # of `shunter manager --objects kubernetes`
 CATEGORY = "shunter"
 PAST_SCHEDULING, PAST_SCHEDULINGS = "PastScheduling", "pastschedulings"
@@ -264,6 +265,12 @@ def _permissions() -> list[Manifest]:
         _allow(GROUP, ["batchjobs/status"], "update"),  # reset
         _allow(GROUP, [PAST_SCHEDULINGS], "list"),
     ]
+    jobs = [
+        _allow("", ["nodes"], "get", "list", "watch"),
+        _allow("", ["pods"], "get", "list", "watch", "create", "delete"),
+        _allow("", ["pods/log"], "get"),
+        _allow("", ["pods/exec"], "get", "create"),  # health checks by commands
+    ]
     account = {"name": ACCOUNT, "namespace": NAMESPACE}
     lease_role = {"apiVersion": _RBAC, "metadata": {**account, "labels": LABELS}}
     return [
@@ -280,6 +287,7 @@ def _permissions() -> list[Manifest]:
             "subjects": [{"kind": "ServiceAccount", **account}],
         },
         *_account(MANAGER_ACCOUNT, manager),
+        *_account(JOBS_ACCOUNT, jobs),
     ]
 
 
