@@ -21,6 +21,7 @@ class Network:
         self.manager_address = f"{self._subnet}.1"
         self._bridge = f"shb{self._suffix}"
         self._namespaces: list[str] = []
+        self._cables: list[str] = []
         self._servers = 0
 
     def open(self) -> None:
@@ -41,8 +42,9 @@ class Network:
         name = f"shunter-{self._suffix}-{number}"
         _ip("netns", "add", name)
         self._namespaces.append(name)
-        outside, inside = f"sho{self._suffix}{number}", f"shi{self._suffix}{number}"
+        outside, inside = f"sho{self._suffix}-{number}", f"shi{self._suffix}-{number}"
         _ip("link", "add", outside, "type", "veth", "peer", "name", inside)
+        self._cables.append(outside)
         _ip("link", "set", inside, "netns", name)
         _ip("link", "set", outside, "master", self._bridge, "up")
         address = f"{self._subnet}.{number + FIRST_MACHINE}"
@@ -52,8 +54,11 @@ class Network:
         return Machine(name, outside, inside, address)
 
     def close(self) -> None:
+        # A deleted namespace lives on, with its end of the cable, until its last process has gone.
+        for cable in self._cables:
+            _ip("link", "delete", cable)
         for name in self._namespaces:
-            _ip("netns", "delete", name)  # its end of the cable goes with it, and so does the other
+            _ip("netns", "delete", name)
         _ip("link", "delete", self._bridge)
 
 
