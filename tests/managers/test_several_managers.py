@@ -286,7 +286,8 @@ def test_the_audit_log_has_what_every_manager_accepted_and_goes_on_under_the_nex
             cluster.kill(leader)
             cluster.wait_for_leader(other_than=leader)
     with cluster.client() as client:
-        records = [each for each in client.audit(limit=200) if each.names[0].startswith("queue audited-")]
+        # Refused requests of the tests before may have been recorded meanwhile: such a record has no names.
+        records = [each for each in client.audit(limit=200) if " ".join(each.names).startswith("queue audited-")]
         assert len(records) == 2 * len(cluster.managers) - 1
         assert {each.source for each in records} == {"127.0.0.1"}
         page = client.audit_lines()
