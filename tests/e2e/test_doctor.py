@@ -32,6 +32,14 @@ def test_the_doctor_examines_a_machine_with_and_without_a_cluster(home: Cluster)
         assert all(each["fix"] for each in found if each["level"] != "ok")
 
 
+def test_the_doctor_asks_the_daemon_that_workers_use(home: Cluster, tmp_path: Path) -> None:
+    home.home.mkdir(mode=0o700, exist_ok=True)
+    (home.home / "config.toml").write_text(f"""[worker]\ndocker_host = "unix://{tmp_path}/nobody.sock"\n""")
+    found = json.loads(home.shunter("doctor", "--output", "json", code=None).out)
+    (runtimes,) = [each for each in found if each["check"] == "runtimes"]
+    assert (runtimes["level"], f"{tmp_path}/nobody.sock" in runtimes["text"]) == ("warning", True)
+
+
 def test_the_doctor_trusts_the_authority_of_the_home(home: Cluster) -> None:
     home.shunter("ca", "init")
     home.up("--cpu", "1", "--tls")

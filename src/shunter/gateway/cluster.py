@@ -25,7 +25,7 @@ from shunter.gateway.flight import Flight
 from shunter.gateway.policies import Policies
 from shunter.model.errors import Unavailable
 from shunter.model.job.spec import LICENCE_PREFIX
-from shunter.model.lifecycles import JobState
+from shunter.model.lifecycles import JobState, NodeState
 from shunter.model.resources import format_duration
 from shunter.model.rest.admin_fields import AUTO, OFF, ON
 from shunter.model.rest.cluster_views import ClusterInfo, LicenceView
@@ -87,7 +87,8 @@ class Cluster:
         await self._engine.wait_committed()
         engine, state, manager_info = self._engine, self._engine.state, self._manager_info
         columns, stored = state.nodes.view, state.cluster
-        capacity, reserved = _totals(columns)
+        nodes = state.nodes.records.values()
+        capacity, reserved = _totals(columns, [node.id for node in nodes if node.state is not NodeState.DOWN])
         return ClusterInfo(
             name=manager_info.name,
             version=manager_info.version,
@@ -97,7 +98,7 @@ class Cluster:
             heartbeat_s=self._workers.heartbeat_s,
             started_at=iso(manager_info.started_at) or "",
             simulated=manager_info.is_simulated,
-            nodes=dict(Counter(node.state.wire_name for node in state.nodes.records.values())),
+            nodes=dict(Counter(node.state.wire_name for node in nodes)),
             jobs={JobState(code).wire_name: count for code, count in enumerate(state.job_counts) if count},
             tasks=counts_view(state.task_counts),
             capacity=capacity,
@@ -146,9 +147,9 @@ def _duration_view(value: str) -> str:
     return format_duration(float(value)) if value and value != OFF else value or AUTO
 
 
-def _totals(nodes: Nodes) -> tuple[dict[str, str], dict[str, str]]:
-    """Capacity and reservations of all nodes. Without ports, because every node has its own."""
+def _totals(nodes: Nodes, rows: list[int]) -> tuple[dict[str, str], dict[str, str]]:
+    """Capacity and reservations of some nodes. Without ports, because every node has its own."""
     capacity, reserved = amounts_view(
-        nodes.resources, nodes.capacity.sum(axis=0).tolist(), nodes.reserved.sum(axis=0).tolist()
+        nodes.resources, nodes.capacity[rows].sum(axis=0).tolist(), nodes.reserved[rows].sum(axis=0).tolist()
     )
     return capacity, {name: amount for name, amount in reserved.items() if name in capacity}

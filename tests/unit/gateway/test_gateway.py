@@ -11,6 +11,7 @@ import pytest
 
 from shunter.gateway.tokens import ADMIN, Tokens, ensure_token
 from shunter.model.errors import Invalid, NotFound
+from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import Returned, TaskStats
 from shunter.ports.admin import EventPosition, EventQuery
 from shunter.ports.jobs import JobQuery
@@ -188,6 +189,21 @@ def test_the_cluster_at_a_glance_adds_up() -> None:
         assert (found.name, found.version, found.policy, found.simulated) == ("stage", "1.2.3", "bin-pack", False)
         await harness.gateway.cluster.stop(leave_running=True)
         assert harness.downs == [True]
+
+    run_scenario(scenario)
+
+
+def test_the_capacity_of_a_cluster_is_that_of_nodes_that_are_there() -> None:
+    """Nodes that are down stay in the list for ever: those of machines that are gone, and simulated ones."""
+
+    async def scenario(harness: GatewayHarness) -> None:
+        await harness.join("n1", cpu=2)
+        gone = await harness.join("n2", cpu=4)
+        await harness.run("job", count=6, at_most_once=True)
+        await harness.engine.node_event(gone, NodeEvent.TIMED_OUT, "no heartbeat for 10 s")
+        await harness.settle()
+        found = await harness.gateway.cluster.info()
+        assert (found.nodes, found.capacity["cpu"], found.reserved["cpu"]) == ({"ready": 1, "down": 1}, "2", "2")
 
     run_scenario(scenario)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from shunter.adapters.system.disk_probe import store_bytes
 from shunter.app.home import Home
+from shunter.model.errors import Invalid
 
 CONNECT_MAX_S = 3.0
 STA_UNSYNC = 0x40  # of adjtimex
@@ -80,7 +81,7 @@ class HomeFacts:
 def read_machine(home: Home) -> MachineFacts:
     import resource
 
-    docker, error = _docker()
+    docker, error = _docker(home)
     return MachineFacts(
         (sys.version_info[0], sys.version_info[1]),
         _missing_packages(),
@@ -197,18 +198,30 @@ def _isolation(home: Home) -> str:
     return asyncio.run(detect_isolation(settings)).name
 
 
-def _docker() -> tuple[str, str]:
-    from shunter.worker.runtimes.docker.probe import get_json
+def _docker(home: Home) -> tuple[str, str]:
+    """The daemon that a worker of this home uses."""
+    from shunter.app.config import read_config
+    from shunter.worker.runtimes.docker.daemon import Daemon, DaemonError, DaemonUnavailable, find_host
 
-    sockets = [Path(path) for path in ("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")]
-    found = next((path for path in sockets if path.is_socket()), None)
-    if found is None:
-        return "", ""
     try:
-        asyncio.run(asyncio.wait_for(get_json(str(found), "version"), CONNECT_MAX_S))
-    except (OSError, TimeoutError) as error:
-        return str(found), str(error) or "it does not answer"
-    return str(found), ""
+        wanted = read_config(home.config).worker.get("docker_host", "")
+    except Invalid:
+        wanted = ""  # the cluster does not start with this file, and says why
+    host = find_host(wanted)
+    if not host:
+        return "", ""
+
+    async def ask() -> str:
+        daemon = Daemon(host)
+        try:
+            await daemon.version()
+        except (DaemonUnavailable, DaemonError) as error:
+            return str(error)
+        finally:
+            await daemon.close()
+        return ""
+
+    return host, asyncio.run(ask())
 
 
 def _keepers(worker_home: Path) -> tuple[int, ...]:

@@ -123,7 +123,7 @@ def check_isolation(machine: MachineFacts) -> Iterator[Finding]:
 def check_runtimes(machine: MachineFacts) -> Iterator[Finding]:
     if machine.docker_error:
         fix = "start the daemon, and add the worker's user to its group"
-        yield Finding("runtimes", WARNING, f"{machine.docker} does not answer: {machine.docker_error}", fix)
+        yield Finding("runtimes", WARNING, machine.docker_error, fix)
     elif machine.docker:
         yield Finding("runtimes", OK, f"containers run by {machine.docker}")
     else:

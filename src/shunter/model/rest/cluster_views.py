@@ -29,7 +29,7 @@ class ClusterInfo(msgspec.Struct, kw_only=True):
     nodes: dict[str, int]  # by state
     jobs: dict[str, int]  # unfinished ones, by state
     tasks: dict[str, int]  # of unfinished jobs, by state
-    capacity: dict[str, str]
+    capacity: dict[str, str]  # of nodes that are not down
     reserved: dict[str, str]
     licences: dict[str, LicenceView] = {}
     preemption: str = "auto"  # how much higher a priority must be to preempt; auto: the policy's default
