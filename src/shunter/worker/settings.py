@@ -35,7 +35,7 @@ class WorkerSettings:
     ] = ()  # whose files are hidden from tasks, also those to come; made if they are missing
     task_umask: int | None = None  # of tasks; None: this process's own
     task_pids_max: int = 4096  # processes and threads of a task, where control groups can limit them; 0: no limit
-    otlp_endpoint: str = ""  # URL of an OTLP receiver for traces; empty: no tracing
+    otlp_endpoint: str | None = None  # URL of an OTLP receiver for traces; None: no tracing
     docker_host: str = ""  # the daemon's address; empty: DOCKER_HOST, or the usual sockets
     log_age_max_s: float = 14 * 86400.0
     log_total_max_bytes: int = 8 * 2**30
