@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest $(if $(CI),--no-skips)
 # Starts a cluster, runs a command inside, and stops it.
 KUBE := scripts/kube_cluster.sh $${SHUNTER_KUBE_FOLDER:-/tmp/shunter-kube} run
 
-.PHONY: help setup web test-web smoke-web screenshots setup-browser setup-bench setup-docker setup-etcd setup-redis setup-cluster setup-faketime setup-frameworks test-frameworks smoke-frameworks test-managers smoke-managers setup-observability test-observability smoke-observability setup-keycloak test-identity smoke-identity setup-go test-go test-compose setup-compose kube smoke-kube setup-kube up down cluster cluster-down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz lab-reproduce bench bench-small docs client proto lock clean
+.PHONY: help setup web test-web smoke-web screenshots setup-browser setup-bench setup-docker setup-etcd setup-redis setup-cluster setup-faketime setup-frameworks test-frameworks smoke-frameworks test-managers smoke-managers setup-observability test-observability smoke-observability setup-keycloak test-identity smoke-identity setup-go test-go test-compose setup-compose kube smoke-kube kube-sim setup-kube up down cluster cluster-down test check lint format types sim sim-ci sim-objects sim-managers chaos smoke-chaos fuzz lab-reproduce bench bench-small docs client proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ kube: setup setup-kube ## test the operator on a real Kubernetes, in a network n
 
 smoke-kube: setup ## run the most important of these tests, where Kubernetes is built, as CI does
 	@if missing=$$(sh scripts/setup_kube.sh check); then $(KUBE) $(PYTEST) -m smoke tests/kube; else echo "smoke-kube: skipped: $$missing"; fi
+
+kube-sim: setup ## kill the operator at random points on an API server in memory, for 5,000 seeds
+	SHUNTER_KUBE_SEEDS=5000 $(PYTEST) -q tests/unit/kube/test_faults.py
 
 test-web: setup web setup-browser ## test the web UI in a real browser, and its pure code
 	cd web && npm test

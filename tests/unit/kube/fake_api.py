@@ -12,7 +12,7 @@ from typing import Any
 
 from shunter.kube.client.api import KubeApi, Resource, WatchEvent
 from shunter.kube.resources import NODES, PODS
-from shunter.model.errors import Conflict, Gone, NotFound
+from shunter.model.errors import Conflict, Gone, NotFound, Unavailable
 from shunter.model.objects.object_meta import Document, ObjectName
 
 Key = tuple[str, str, str]  # plural, namespace, name
@@ -27,6 +27,7 @@ class FakeKubeApi(KubeApi):
         self.events: list[tuple[int, str, str, Document]] = []
         self.forgotten = 0  # watches from before this version are gone
         self.fail: Callable[[str, str], None] = lambda _method, _path: None
+        self.is_down = False  # it restarts: no request is answered, and watches have ended
         self.on_put: Callable[[], None] = lambda: None
         self.random: Random | None = None  # how long each request takes, in steps of the loop
         self.log: list[str] = []
@@ -40,10 +41,12 @@ class FakeKubeApi(KubeApi):
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Document:
         await self._take_time()
+        self._require_up()
         self.requests += 1
         return copy.deepcopy(self._find(resource, name, namespace))
 
     async def list(self, resource: Resource) -> tuple[list[Document], str]:
+        self._require_up()
         self.requests += 1
         found = [each for (plural, _, _), each in self.objects.items() if plural == resource.plural]
         return copy.deepcopy(found), str(self._version)
@@ -52,6 +55,7 @@ class FakeKubeApi(KubeApi):
         self.requests += 1
         last = int(version)
         while True:
+            self._require_up()
             if last < self.forgotten:
                 raise Gone("too old resource version")
             for number, type, plural, document in list(self.events):
@@ -60,7 +64,7 @@ class FakeKubeApi(KubeApi):
                     yield WatchEvent(type, copy.deepcopy(document))
                 last = max(last, number)
             async with self._changed:
-                while self._version <= last:
+                while self._version <= last and not self.is_down:
                     await self._changed.wait()
 
     # ---- writing ----
@@ -163,7 +167,17 @@ class FakeKubeApi(KubeApi):
     def names(self, resource: Resource) -> set[str]:
         return {name for plural, _, name in self.objects if plural == resource.plural}
 
+    async def set_down(self, is_down: bool) -> None:
+        """As when it restarts: all watches end at once. What is stored stays."""
+        self.is_down = is_down
+        async with self._changed:
+            self._changed.notify_all()
+
     # ---- inside ----
+
+    def _require_up(self) -> None:
+        if self.is_down:
+            raise Unavailable("the API server is starting")
 
     async def _take_time(self) -> None:
         for _ in range(0 if self.random is None else self.random.randrange(6)):
