@@ -91,11 +91,27 @@ def test_a_follower_is_healthy_once_it_has_a_state_to_read() -> None:
     run_virtual(main, 1)
 
 
-def test_a_former_leader_is_healthy_only_when_it_has_loaded_its_state_again() -> None:
+def test_a_former_leader_is_healthy_with_the_state_that_it_has_committed() -> None:
+    async def main(_: random.Random) -> None:
+        leader, follower, election = await leader_and_follower(store := CountingStore())
+        store.failing = {"rounds_after"}
+        election.expire()
+        await asyncio.sleep(1)
+        assert leader.engine.is_following
+        await leader.engine.wait_committed()
+        check_health_of(leader, store)
+        check_health_of(follower, store)
+
+    run_virtual(main, 1)
+
+
+def test_a_former_leader_whose_commit_failed_is_healthy_only_when_it_has_loaded_its_state_again() -> None:
     async def main(_: random.Random) -> None:
         leader, follower, election = await leader_and_follower(store := CountingStore())
         check_health_of(leader, store)
-        store.failing = {"rounds_after"}
+        store.failing = {"commit", "rounds_after"}
+        with pytest.raises(Unavailable):
+            await leader.engine.submit([spec("lost")], "anna")
         election.expire()
         await asyncio.sleep(1)
         assert leader.engine.is_following
