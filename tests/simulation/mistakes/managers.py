@@ -212,7 +212,7 @@ def resume_a_stream_with_the_next_round(patch: Patch) -> None:
 STALE = r"answered as leader at version \d+, but \d+ was committed before"
 MISTAKES: tuple[tuple[Mistake, str, int], ...] = (
     (lead_without_a_lease, STALE, MANAGERS_FROM + 7),
-    (answer_reads_until_the_next_commit, STALE, MANAGERS_FROM + 29),
+    (answer_reads_until_the_next_commit, STALE, MANAGERS_FROM + 43),
     (acknowledge_what_changes_nothing_without_a_lease, STALE, MANAGERS_FROM + 3),
     (trust_clocks_without_a_margin, "have a lease at the same time", MANAGERS_FROM + 12),
     (look_at_the_fence_before_the_commit, r"wrote after epoch \d+ had begun", MANAGERS_FROM),
